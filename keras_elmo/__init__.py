@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 from keras_elmo import process  # noqa: F401 (first, see there)
 
 # isort: split
+import importlib
+
 import keras
 
 from keras_elmo._version import __version__
@@ -79,11 +81,13 @@ if keras.backend.backend() == "tensorflow":
     from keras_elmo.training import BiLanguageModel
 
 if not TYPE_CHECKING and keras.backend.backend() != "tensorflow":
-    _missing = [name for name in __all__ if name not in globals()]
+    _missing = [name for name in __all__ if name not in {*globals(), "BiLanguageModel"}]
     __all__ = [name for name in __all__ if name in globals()]
 
     def __getattr__(name):
-        """Says why a public name is not there."""
+        """Says why a public name is not there, or imports it, with TensorFlow, when it is used."""
+        if name == "BiLanguageModel":
+            return importlib.import_module("keras_elmo.training").BiLanguageModel
         if name in _missing:
             # Not an AttributeError, whose message `from keras_elmo import Elmo` would not show.
             raise ImportError(

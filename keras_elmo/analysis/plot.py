@@ -1,4 +1,4 @@
-"""Pictures of vectors, mixes, probes and trainings, as Matplotlib figures.
+"""Pictures of vectors, mixes and probes, as Matplotlib figures.
 
 Every function returns a `matplotlib.figure.Figure`, 800 pixels wide, which a notebook shows and
 `save_figure` writes. `matplotlib.pyplot`, which keeps every figure, is not used. Markers and
@@ -239,58 +239,6 @@ def _bars(figure, panel, groups, bars, form, handles=()):
     panel.spines[["top", "right"]].set_visible(False)
     panel.margins(y=0.12)
     _legend(figure, [*handles, *drawn])
-
-
-def plot_training(runs, title=None):
-    """A `matplotlib.figure.Figure` of trainings: the loss, and the perplexity of held-out text.
-
-    Args:
-        runs: dict from the names of the runs to their scalars, as
-            `keras_elmo.training.read_event_log` returns them.
-        title: str or `None`.
-
-    Raises:
-        ValueError: there are no runs, or one has no curve of the loss.
-    """
-    _check_colors(runs, "runs")
-    tags = {"train/loss": "training loss", "heldout/perplexity": "held-out perplexity"}
-    for name, scalars in runs.items():
-        if "train/loss" not in scalars:
-            raise ValueError(f"The run must have a loss. Received: {name}, without train/loss")
-    tags = {tag: label for tag, label in tags.items() if any(tag in run for run in runs.values())}
-    figure, panels = _panels(len(tags), 3.8, title)
-    handles = []
-    for panel, (tag, name_of_tag) in zip(panels, tags.items(), strict=True):
-        for k, (name, scalars) in enumerate(runs.items()):
-            if tag not in scalars:
-                continue
-            steps, values = np.array(scalars[tag], float).T
-            label = _short(name)
-            if "heldout/perplexity" in scalars:
-                label += f" (perplexity {scalars['heldout/perplexity'][-1][1]:.1f})"
-            style = {"color": _COLORS[k], "label": label}
-            if tag == "train/loss":
-                # The loss of single steps is noisy: a mean over windows is drawn above it.
-                panel.plot(steps, values, color=_COLORS[k], alpha=0.25, lw=0.8)
-                size = max(1, len(values) // 100)
-                count = len(values) // size * size
-                steps, values = (x[:count].reshape(-1, size).mean(1) for x in (steps, values))
-                handles += panel.plot(steps, values, lw=1.6, **style)
-            else:
-                panel.plot(steps, values, marker=_MARKERS[k], ms=5, lw=1.4, **style)
-        if tag == "heldout/perplexity":
-            panel.set_yscale("log")
-            panel.yaxis.set_major_formatter("{x:.0f}")
-            panel.yaxis.get_minor_locator().set_params(subs=(2, 3, 5))
-            panel.yaxis.set_minor_formatter("{x:.0f}")
-            panel.tick_params(axis="y", which="minor", labelsize=8)
-        panel.set(title=name_of_tag, xlabel="step")
-        panel.xaxis.get_major_locator().set_params(nbins=4)
-        panel.xaxis.set_major_formatter("{x:,.0f}")
-        panel.grid(alpha=0.25)
-        panel.spines[["top", "right"]].set_visible(False)
-    _legend(figure, handles)
-    return figure
 
 
 # What all figures share

@@ -57,12 +57,6 @@ class ContextualModel(keras.Model):
         matmul_dtype: str | None = None,
         **kwargs: Any,
     ) -> None:
-        if keras.backend.backend() != "tensorflow":
-            raise ValueError(
-                f"The backend must be TensorFlow, since {type(self).__name__} reads strings: set "
-                "KERAS_BACKEND=tensorflow, or use the layers of `keras_elmo.layers`. "
-                f"Received: backend {keras.backend.backend()!r}"
-            )
         super().__init__(**kwargs)
         if not isinstance(config, ElmoConfig):
             config = ElmoConfig.from_options(config)
@@ -164,6 +158,14 @@ class ContextualModel(keras.Model):
             del self._exported.tokenizer, self._exported.limit
 
     # Text in any form
+
+    def check_backend(self):
+        if keras.backend.backend() != "tensorflow":
+            raise ValueError(
+                f"The backend must be TensorFlow where {type(self).__name__} reads strings: set "
+                "KERAS_BACKEND=tensorflow, or use the layers of `keras_elmo.layers`. "
+                f"Received: backend {keras.backend.backend()!r}"
+            )
 
     def __call__(self, inputs: Texts, *args: Any, **kwargs: Any) -> dict[str, Any]:
         return super().__call__(call_strings(inputs, self.tokenizer), *args, **kwargs)

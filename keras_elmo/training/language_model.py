@@ -14,7 +14,6 @@ from keras_elmo.checks import is_integer, short_repr, warn
 from keras_elmo.config import SOFTMAX_FILE, VOCABULARY_FILE, ElmoConfig
 from keras_elmo.models.contextual_model import (
     DEFAULT_INITIALIZER,
-    ContextualModel,
     check_restored,
     refuse_pretrained_source,
     refuse_what_files_hold,
@@ -24,20 +23,16 @@ from keras_elmo.models.kernel_rounding import traced
 from keras_elmo.sources.card import write_card
 from keras_elmo.training.softmax import Score, Softmax, perplexities
 from keras_elmo.training.vocabulary import Vocabulary
+from keras_elmo.training.window_model import WindowModel
 from keras_elmo.weights import hdf5, model_files
 from keras_elmo.weights.weight_files import WeightFiles
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-_WORD_GROUPS = 4  # groups of words of like length, which are convolved apart, in each window
-# The words of a window are padded to a multiple of this. For every new shape of a product, oneDNN
-# compiles machine code, which took a tenth of the time of a training step.
-_WORD_MULTIPLE = 64
-
 
 @keras.saving.register_keras_serializable("keras_elmo")
-class BiLanguageModel(ContextualModel):
+class BiLanguageModel(WindowModel):
     """A language model in both directions, as ELMo is trained: the biLM, and a shared softmax.
 
     The forward direction predicts each word from those to its left, the backward one from those to
@@ -92,11 +87,18 @@ class BiLanguageModel(ContextualModel):
         self.has_softmax = True
         self.built = True
         self._word_id_table = None
-        self.traced_losses = self.kernel_rounding.traced(self._window_losses, reduce_retracing=True)
 
     # Text to probabilities, each sentence by itself
 
-    def call(self, inputs):
+    def __call__(self, inputs, *args, **kwargs):
+        if isinstance(inputs, dict):  # a window of `fit`: numbers
+            return keras.Model.__call__(self, inputs, *args, **kwargs)
+        self.check_backend()
+        return super().__call__(inputs, *args, **kwargs)
+
+    def call(self, inputs, training=False):
+        if isinstance(inputs, dict):
+            return super().call(inputs, training)
         self.check_softmax()
         tokens = text.to_tokens(inputs, self.tokenizer)
         return self._score(tokens.flat_values, tokens.row_lengths())
@@ -221,38 +223,6 @@ class BiLanguageModel(ContextualModel):
     @traced
     def _top(self, tokens, row_lengths, k):
         return [self.softmax.top(x, k) for x in self._contexts(tokens, row_lengths)]
-
-    # Windows of a corpus, which carry their state
-
-    def read_windows(self, words, inputs, state, mask=None, dropout=None, training=False):
-        """The top layer's outputs, float, (2, batch, tokens, projection_dim), and the next state.
-
-        Args:
-            words: string, (words,). The distinct ones, the shortest first.
-            inputs: int32, (2, batch, tokens). What the forward and the backward direction read,
-                each in its order: 0 is `<S>`, 1 is `</S>`, k + 2 is `words[k]`.
-            state, mask, dropout, training: see `BiLM.read_streams`.
-        """
-        ids = self.token_encoder.scheme.ids(words)
-        ids = tf.pad(ids, [[0, -(tf.size(words) + 2) % _WORD_MULTIPLE], [0, 0]])  # and 2 boundaries
-        embeddings = self.token_encoder.from_character_ids(
-            ids, groups=_WORD_GROUPS, training=training
-        )
-        forward, backward = tf.unstack(tf.gather(embeddings, inputs))
-        with self.kernel_rounding.context():
-            layers, state = self.bilm.read_streams(
-                forward, backward, state, mask, dropout=dropout, training=training
-            )
-        return tf.stack(tf.split(layers[-1], 2, axis=-1)), state
-
-    def _window_losses(self, batch, state):
-        """The summed losses (nats) of an evaluation batch of a `Stream`, and the next state."""
-        mask, losses = batch["mask"], []
-        outputs, state = self.read_windows(batch["words"], batch["inputs"], state, mask)
-        for output, targets in zip(tf.unstack(outputs), tf.unstack(batch["targets"]), strict=True):
-            values = self.softmax.log_probabilities(output[mask], targets[mask])
-            losses.append(-tf.reduce_sum(tf.cast(values, tf.float64)))
-        return tf.stack(losses), state
 
     # Weights
 

@@ -5,9 +5,10 @@ from typing import NamedTuple
 
 import keras
 import numpy as np
-import tensorflow as tf
+from keras import ops
 
 from keras_elmo.annotations import Array
+from keras_elmo.layers.rows import take_rows
 
 MAX_LOGITS = 1 << 24  # computed at a time if there is no gradient: 64 MB of float32
 
@@ -40,71 +41,84 @@ class Softmax(keras.layers.Layer):
         self.bias = self.add_weight(
             name="bias", shape=(self.num_words,), initializer="zeros", autocast=False
         )
+        self.kernel.has_lazy_rows = self.bias.has_lazy_rows = True  # see `LazyAdam`
         self.built = True
 
-    def loss(self, inputs, targets, negatives=None, num_draws=None):
-        """Minus the log-probability of each target, in nats, float32, (N,).
+    def loss(self, inputs, targets):
+        """Minus the log-probability of each target, in nats, float32, (N,)."""
+        logits = self._logits(ops.cast(inputs, "float32"))
+        target_logits = ops.take_along_axis(logits, targets[:, None], axis=1)[:, 0]
+        return ops.logsumexp(logits, axis=1) - target_logits
 
-        With `negatives`, distinct word ids from `num_draws` log-uniform draws, each target is
-        compared with these alone, and logits are corrected for the chance that a word is drawn.
+    def _logits(self, inputs):
+        kernel, bias = (ops.convert_to_tensor(variable) for variable in (self.kernel, self.bias))
+        return ops.matmul(inputs, ops.transpose(kernel)) + bias
+
+    def sampled_losses(self, inputs, targets, negatives, num_draws):
+        """The losses of both directions, where each target is compared with samples alone.
+
+        All arguments are pairs, for the forward and the backward direction: inputs and targets;
+        `negatives`, int32, (samples,), distinct word ids from log-uniform draws; and the number of
+        the draws, int32, (). Logits are corrected for the chance that a word is drawn.
+
+        Returns:
+            A pair of floats, (N,), in nats.
         """
-        inputs = tf.cast(inputs, tf.float32)
-        if negatives is None:
-            logits = tf.matmul(inputs, self.kernel.value, transpose_b=True) + self.bias.value
-            return tf.nn.sparse_softmax_cross_entropy_with_logits(targets, logits)
-        # `tf.nn.sampled_softmax_loss` gives the same, and makes a training step an eighth longer.
-        num_targets = tf.size(targets)
-        word_ids = tf.concat([targets, negatives], 0)
-        # One gather for both, so that their gradients become one.
-        kernel, bias = tf.gather(self.kernel.value, word_ids), tf.gather(self.bias.value, word_ids)
-        logits = tf.matmul(inputs, kernel[num_targets:], transpose_b=True)
-        logits += bias[num_targets:] - tf.math.log(self._expected_count(negatives, num_draws))
-        # A target that is among the samples counts once.
-        logits = tf.where(targets[:, None] == negatives, -math.inf, logits)
-        target_logits = tf.reduce_sum(inputs * kernel[:num_targets], axis=1) + bias[:num_targets]
-        target_logits -= tf.math.log(self._expected_count(targets, num_draws))
-        logits = tf.concat([target_logits[:, None], logits], axis=1)
-        return tf.reduce_logsumexp(logits, axis=1) - target_logits
+        parts = [part for pair in zip(targets, negatives, strict=True) for part in pair]
+        word_ids = ops.concatenate(parts)
+        # One gather for all, so that the gradients of a row become one.
+        kernel, bias = take_rows(self.kernel, word_ids), take_rows(self.bias, word_ids)
+        losses, start = [], 0
+        for x, target_ids, sample_ids, draws in zip(
+            inputs, targets, negatives, num_draws, strict=True
+        ):
+            x = ops.cast(x, "float32")
+            middle = start + ops.shape(target_ids)[0]
+            end = middle + ops.shape(sample_ids)[0]
+            logits = ops.matmul(x, ops.transpose(kernel[middle:end])) + bias[middle:end]
+            logits -= ops.log(self._expected_count(sample_ids, draws))
+            # A target that is among the samples counts once.
+            logits = ops.where(target_ids[:, None] == sample_ids, -math.inf, logits)
+            target_logits = ops.sum(x * kernel[start:middle], axis=1) + bias[start:middle]
+            target_logits -= ops.log(self._expected_count(target_ids, draws))
+            logits = ops.concatenate([target_logits[:, None], logits], axis=1)
+            losses.append(ops.logsumexp(logits, axis=1) - target_logits)
+            start = end
+        return losses
 
     def _expected_count(self, word_ids, num_draws):
-        word_ids = tf.cast(word_ids, tf.float32)
-        chance = tf.math.log1p(1 / (word_ids + 1)) / math.log(self.num_words + 1)
-        return -tf.math.expm1(tf.cast(num_draws, tf.float32) * tf.math.log1p(-chance))
+        word_ids = ops.cast(word_ids, "float32")
+        chance = ops.log1p(1 / (word_ids + 1)) / math.log(self.num_words + 1)
+        return -ops.expm1(ops.cast(num_draws, "float32") * ops.log1p(-chance))
 
     def log_probabilities(self, inputs, targets):
         """The log-probability of each target (nats), in bounded memory; without a gradient."""
-        return self._in_parts(
-            lambda x, word_ids: -self.loss(x, word_ids), (inputs, targets), tf.TensorSpec([None])
-        )
+        return self._in_parts(lambda part: -self.loss(*part), (inputs, targets))
 
     def top(self, inputs, k):
         """The `k` most likely words, the best first: log-probabilities and ids, both (N, k)."""
 
-        def run(x):
-            logits = tf.matmul(x, self.kernel.value, transpose_b=True) + self.bias.value
-            values, word_ids = tf.math.top_k(logits, k)
-            return values - tf.reduce_logsumexp(logits, axis=1, keepdims=True), word_ids
+        def run(part):
+            logits = self._logits(*part)
+            values, word_ids = ops.top_k(logits, k)
+            return values - ops.logsumexp(logits, axis=1, keepdims=True), word_ids
 
-        specs = tf.TensorSpec([None, None]), tf.TensorSpec([None, None], tf.int32)
-        return self._in_parts(run, (inputs,), specs)
+        return self._in_parts(run, (inputs,))
 
-    def _in_parts(self, function, tensors, specs):
+    def _in_parts(self, function, tensors):
         """Calls a function with some rows of the tensors at a time, and joins its results."""
-        count = tf.shape(tensors[0])[0]
-        parts = tf.maximum(1, -(-count // max(1, MAX_LOGITS // self.num_words)))
-        rows = -(-count // parts)
+        count = ops.shape(tensors[0])[0]
+        parts = count // max(1, MAX_LOGITS // self.num_words) + 1
+        rows = (count + parts - 1) // parts
 
         def split(x):  # (N, ...) to (parts, rows, ...), with zeros at the end
-            padding = [[0, parts * rows - count]] + [[0, 0]] * (x.shape.rank - 1)
-            return tf.reshape(tf.pad(x, padding), [parts, rows, *x.shape[1:]])
+            padding = [[0, parts * rows - count]] + [[0, 0]] * (len(x.shape) - 1)
+            return ops.reshape(ops.pad(x, padding), (parts, rows, *x.shape[1:]))
 
-        tensors = (tf.cast(tensors[0], tf.float32), *tensors[1:])
-        results = tf.map_fn(
-            lambda part: function(*part), tuple(map(split, tensors)), fn_output_signature=specs
-        )
-        return tf.nest.map_structure(
-            lambda x: tf.reshape(x, tf.concat([[parts * rows], tf.shape(x)[2:]], 0))[:count],
-            results,
+        tensors = ops.cast(tensors[0], "float32"), *tensors[1:]
+        results = ops.map(function, tuple(map(split, tensors)))
+        return keras.tree.map_structure(
+            lambda x: ops.reshape(x, (parts * rows, *ops.shape(x)[2:]))[:count], results
         )
 
 

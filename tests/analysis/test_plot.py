@@ -109,17 +109,6 @@ def test_probe():
         assert legend_of(plot.plot_probe(results)) == ["most frequent sense (40.0)", *names]
 
 
-def test_training():
-    scalars = {"train/loss": [(k, 5 - k / 400) for k in range(1, 1001)]}
-    scalars["heldout/perplexity"] = [(500, 90.0), (1000, 60.5)]
-    figure = plot.plot_training({"run": scalars, "other": {"train/loss": [(1, 2.0)]}})
-    loss, perplexity = figure.axes
-    assert [len(line.get_xdata()) for line in loss.lines] == [1000, 100, 1, 1]
-    assert perplexity.lines[0].get_ydata().tolist() == [90.0, 60.5]
-    assert legend_of(figure) == ["run (perplexity 60.5)", "other"]
-    assert_nothing_is_cut_or_overlaps(figure)
-
-
 @pytest.mark.parametrize(
     "draw, arguments, message",
     [
@@ -129,8 +118,6 @@ def test_training():
         (plot.plot_word, (vectors(1, 9, 4), None, None, "umap"), "`method`"),
         (plot.plot_cosines, (vectors(1, 0, 4), [], vectors(1, 1, 4), ["a"]), "tokens"),
         (plot.plot_probe, ([probe_result(), {**probe_result(), "metric": "x"}],), "one probe"),
-        (plot.plot_training, ({},), "1 to 7 runs. Received: 0"),
-        (plot.plot_training, ({"x": {}},), "x, without train/loss"),
         (plot.save_figure, (None, "a.pdf"), "a.pdf"),
         (plot.mix_weights, (keras.Sequential([keras.layers.Dense(2)]),), "ScalarMix"),
     ],

@@ -12,7 +12,6 @@ from keras_elmo import BiLanguageModel, Elmo, ElmoEmbedding, strings
 from keras_elmo.layers.matmul import matmul
 from keras_elmo.models import kernel_rounding
 from keras_elmo.models.kernel_rounding import KernelRounding
-from keras_elmo.training import evaluate
 
 SENTENCES = ["The dog barks", "One"]
 NAMES = ("elmo", "lstm_outputs1", "word_emb", "default")
@@ -173,7 +172,7 @@ def test_language_model(new_elmo, untraced):
     model = BiLanguageModel(new_elmo.config, ["<S>", "</S>", "<UNK>", "a"])
     perplexities = []
     for model.matmul_dtype in (None, "bfloat16", None):
-        perplexities.append(evaluate(model, [["a", "a"]], batch_size=1)["perplexity"])
+        perplexities.append(model.evaluate([["a", "a"]], batch_size=1, verbose=0)[1])
         perplexities.append(model.perplexity([["a", "a"]])["perplexity"])
     np.testing.assert_allclose(perplexities, perplexities[0], rtol=0.05)
     assert perplexities[:2] == perplexities[4:] and perplexities[0] != perplexities[2]

@@ -1,22 +1,19 @@
-"""A corpus, a model and trainers that are small, for the tests of training."""
+"""A corpus, a model and trainings that are small, for the tests of training."""
+
+import keras
+import numpy as np
 
 import keras_elmo
 from keras_elmo import BiLanguageModel
-from keras_elmo.training import Trainer, TrainingOptions
+from keras_elmo.training import LazyAdagrad, LazyAdam
 
 WORDS = ["<S>", "</S>", "<UNK>", *"abcdefghijklmnopqrstuvwx"]
 CONFIG = keras_elmo.ElmoConfig(
     12, 6, num_layers=1, character_dim=4, filters=[(1, 4), (2, 4)], num_highway=1
 )
-OPTIONS = TrainingOptions(
-    batch_size=4, unroll_steps=5, dropout=0.1, num_negatives=6, epochs=3, seed=5
-)
-# The fields of `TrainingOptions` that are in the graph of a training step.
-_IN_GRAPH = (
-    "batch_size", "unroll_steps", "dropout", "optimizer", "clip_norm", "num_negatives",
-    "zero_starts", "dtype", "matmul_dtype", "seed",
-)  # fmt: skip
-_traced = {}  # options in the graph -> a model and its training step
+RATES = {LazyAdagrad: 0.2, LazyAdam: 0.001}
+WINDOWS = {"batch_size": 4, "unroll_steps": 5, "seed": 5, "verbose": 0}  # arguments of `fit`
+_compiled = {}  # arguments of `compile` -> a model, and the first values of its optimizer
 
 
 def write_letters(path, rng, num_lines):
@@ -28,44 +25,34 @@ def write_letters(path, rng, num_lines):
     path.write_text("\n".join(lines), encoding="utf-8")
 
 
-def make_trainer(corpus, folder=None, options=OPTIONS, is_new=False, **kwargs):
-    """A trainer at its first step, with new weights.
+def make_model(optimizer=LazyAdam, dtype="float32", clip_norm=1.0, is_new=False, **kwargs):
+    """A compiled model before its first step.
 
-    Trainers of the same options share a model and its training step, because tracing a step takes
-    seconds. Each new trainer takes them away from the one before. With `is_new`, they are new, too.
+    Models that are compiled alike are one, since tracing a step takes seconds: whoever makes the
+    next takes it away from the one before. With `is_new` it is another.
     """
-    key = tuple(getattr(options, name) for name in _IN_GRAPH)
-    if is_new:
-        _traced.pop(key, None)
-    model = _traced[key][0] if key in _traced else make_model(options)
-    model.initialize(options.seed)
-    trainer = Trainer(model, corpus, options, folder, **kwargs)
-    new_step = trainer.training_step
-    _, trainer.training_step = _traced.setdefault(key, (model, new_step))
-    shared = trainer.training_step.optimizer.accumulators
-    for variable, value in zip(shared, new_step.optimizer.accumulators, strict=True):
-        variable.assign(value.numpy())
-    return trainer
-
-
-def make_model(options=OPTIONS):
-    model = BiLanguageModel(CONFIG, WORDS, dtype=options.dtype)
-    model.initialize(options.seed)
+    kwargs = {"dropout": 0.0, "num_negatives": 6, **kwargs}
+    key = optimizer, dtype, clip_norm, *sorted(kwargs.items())
+    model, values = (None, None) if is_new else _compiled.get(key, (None, None))
+    if model is None:
+        model = BiLanguageModel(CONFIG, WORDS, dtype=dtype)
+        model.compile(optimizer(RATES[optimizer], global_clipnorm=clip_norm), **kwargs)
+        model.optimizer.build(model.trainable_variables)
+        values = [keras.ops.convert_to_numpy(v) for v in model.optimizer.variables]
+        if not is_new:
+            _compiled[key] = model, values
+    for variable, value in zip(model.optimizer.variables, values, strict=True):
+        variable.assign(value)
+    model.initialize(5)
     return model
 
 
-def run_losses(trainer):
-    """Runs a trainer to its end: the loss of each step."""
-    losses = []
-    trainer.run(lambda metrics: losses.append(metrics["loss"]))
-    return losses
+def step_losses(model, corpus, num_steps, **kwargs):
+    """Trains: the loss of each step. (In an epoch of several, Keras logs the mean of its steps.)"""
+    kwargs = {**WINDOWS, "epochs": num_steps, "steps_per_epoch": 1, **kwargs}
+    return np.array(model.fit(corpus, **kwargs).history["loss"])
 
 
-def variables_of(trainer):
-    """All that a training step changes: weights and accumulators."""
-    step = trainer.training_step
-    return [*step.variables, *step.optimizer.accumulators]
-
-
-def values_of(trainer):
-    return [variable.numpy() for variable in variables_of(trainer)]
+def values_of(model):
+    """All that a step changes, as arrays."""
+    return [keras.ops.convert_to_numpy(variable) for variable in model.variables_of_run()]

@@ -105,19 +105,6 @@ def test_top_words_are_of_one_sentence(model):
         model.top_words(["the cat"], k=2)
 
 
-def test_windows_without_a_mask_equal_those_with_one(model):
-    words = tf.constant(["the", "cat", "sat", "x"])
-    inputs = tf.constant(np.random.randint(0, 6, (2, 3, 5)), tf.int32)
-    state = [tf.constant(np.random.normal(size=x.shape), x.dtype) for x in model.bilm.zero_state(3)]
-    masked = model.read_windows(words, inputs, state, tf.ones((3, 5), tf.bool))
-    whole = model.read_windows(words, inputs, state)
-    first, middle = model.read_windows(words, inputs[:, :, :2], state)
-    second, end = model.read_windows(words, inputs[:, :, 2:], middle)
-    for found in (masked, (tf.concat([first, second], 2), end)):
-        for one, other in zip(tf.nest.flatten(found), tf.nest.flatten(whole), strict=True):
-            np.testing.assert_allclose(one, other, atol=1e-6)
-
-
 def test_files_there_and_back(model, folder):
     assert {path.name for path in folder.iterdir()} == {
         "README.md", "options.json", "weights.hdf5", "softmax.hdf5", "vocab.txt"

@@ -12,13 +12,14 @@ def test_the_sampled_loss_and_its_gradients_are_those_of_tensorflow(has_targets)
     num_words, size, count = 40, 6, 20
     softmax = Softmax(num_words, size)
     softmax.bias.assign(rng.normal(size=num_words))
-    x = tf.Variable(rng.normal(size=(count, size)), dtype=tf.float32)
-    targets = tf.constant(rng.integers(0, num_words // 2, count), tf.int32)
+    x = tf.Variable(rng.normal(size=(2, count, size)), dtype=tf.float32)
+    targets = tf.constant(rng.integers(0, num_words // 2, (2, count)), tf.int32)
     first = 0 if has_targets else num_words // 2
-    negatives = tf.constant(first + rng.permutation(num_words // 2)[:9], tf.int32)
+    negatives = [first + rng.permutation(num_words // 2)[:9] for _ in range(2)]
+    negatives = tf.constant(np.stack(negatives), tf.int32)
     variables = [x, softmax.kernel.value, softmax.bias.value]
 
-    def expected_loss():
+    def expected_loss(x, targets, negatives):
         k = np.arange(num_words)
         chances = np.log((k + 2) / (k + 1)) / np.log(num_words + 1)
         expected_count = tf.constant(-np.expm1(50 * np.log1p(-chances)), tf.float32)
@@ -29,11 +30,18 @@ def test_the_sampled_loss_and_its_gradients_are_those_of_tensorflow(has_targets)
         )
 
     results = []
-    for loss_of in (lambda: softmax.loss(x, targets, negatives, 50), expected_loss):
+    pairs = [tf.unstack(values) for values in (targets, negatives)]
+    draws = [tf.constant(50)] * 2
+    for loss_of in (
+        lambda: softmax.sampled_losses(tf.unstack(x), *pairs, draws),
+        lambda: [expected_loss(x[k], targets[k], negatives[k]) for k in range(2)],
+    ):
         with tf.GradientTape() as tape:
-            loss = loss_of()
+            loss = tf.stack(loss_of())
         gradients = tape.gradient(loss, variables)
         assert isinstance(gradients[1], tf.IndexedSlices)  # not as large as the vocabulary
+        if not results:  # each row of the softmax once
+            assert len(np.unique(gradients[1].indices)) == len(gradients[1].indices)
         results.append([loss, *map(tf.convert_to_tensor, gradients)])
     for found, expected in zip(*results, strict=True):
         np.testing.assert_allclose(found, expected, atol=1e-5)

@@ -31,8 +31,11 @@ def add_arguments(parser):
 
 
 def run(options):
+    import keras
+
     from keras_elmo import training
     from keras_elmo.process.progress import ProgressBar
+    from keras_elmo.process.signals import check_signals
 
     corpus = read_corpus(options, options.files)
     bilm = training.BiLanguageModel.from_pretrained(
@@ -40,13 +43,27 @@ def run(options):
     )
     bilm.check_softmax()
     with reading_bar(options, corpus.files) as bar:
-        corpus.counts(bar.update)  # every line is read and checked before hours are spent
-    with ProgressBar("evaluating", None, "predictions", not options.quiet, leave=False) as bar:
-        result = training.evaluate(
-            bilm, corpus.sentences(), options.batch_size, options.unroll_steps, bar.update
+        # Every line is read and checked before hours are spent.
+        unknown = corpus.oov_rate(bilm.vocabulary, bar.update)
+    num_predictions = sum(corpus.counts())  # every token, and the end of every sentence
+    tokens_per_step = options.batch_size * options.unroll_steps
+    is_shown = not options.quiet
+    with ProgressBar("evaluating", num_predictions, "predictions", is_shown, leave=False) as bar:
+
+        def after_batch(batch, logs):
+            bar.update(min(tokens_per_step, num_predictions - bar.n))
+            check_signals()
+
+        result = bilm.evaluate(
+            corpus,
+            batch_size=options.batch_size,
+            unroll_steps=options.unroll_steps,
+            callbacks=[keras.callbacks.LambdaCallback(on_test_batch_end=after_batch)],
+            return_dict=True,
+            verbose=0,
         )
     print(
         f"perplexity {result['perplexity']:.3f} (forward {result['forward']:.3f}, backward "
-        f"{result['backward']:.3f}), {pluralize(result['predictions'], 'prediction')}, "
-        f"{result['oov_rate']:.1%} of the words unknown"
+        f"{result['backward']:.3f}), {pluralize(num_predictions, 'prediction')}, "
+        f"{unknown:.1%} of the words unknown"
     )

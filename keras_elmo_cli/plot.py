@@ -1,4 +1,4 @@
-"""Draw vectors, mixes, probes and trainings.
+"""Draw vectors, mixes and probes.
 
 Draws a picture: PNG, 800 pixels wide, or SVG.
 """
@@ -24,7 +24,6 @@ def add_arguments(parser):
         "cosines": _picture(_add_cosines_arguments, _draw_cosines),
         "mix": _picture(_inputs("MODEL", "a *.keras file, or a folder of such files"), _draw_mix),
         "probe": _picture(_inputs("FILE", "what `keras-elmo probe --json` printed"), _draw_probe),
-        "training": _picture(_inputs("FOLDER", "of `keras-elmo train`"), _draw_training),
     }
     add_commands(parser, pictures)
 
@@ -182,22 +181,3 @@ def _read_probe(file):
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         reason = error
     raise ValueError(f"{file} must be what `keras-elmo probe --json` printed. Received: {reason}")
-
-
-def _draw_training(options):
-    """The curves of trainings.
-
-    Draws the training loss and the perplexity of held-out text, from the logs of one or several
-    folders of `keras-elmo train`.
-
-        keras-elmo plot training my-elmo -o training.svg
-        keras-elmo plot training run-1 run-2 -o training.png
-    """
-    from keras_elmo.analysis.plot import plot_training
-    from keras_elmo.training.events import read_event_log
-
-    names = [os.path.basename(os.path.normpath(folder)) for folder in options.files]
-    if len(set(names)) < len(names):
-        names = options.files
-    logs = map(read_event_log, options.files)
-    return plot_training(dict(zip(names, logs, strict=True)), options.title)

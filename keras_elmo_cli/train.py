@@ -1,8 +1,8 @@
 """Train a biLM on text files.
 
 Trains a biLM on text files (a sentence a line; *.gz too). DIR gets the model (options.json,
-weights.hdf5, vocab.txt, softmax.hdf5), checkpoints, and logs for TensorBoard.
-Ctrl-C writes a checkpoint; `-o DIR --resume` continues from the last one. It trains on one device.
+weights.hdf5, vocab.txt, softmax.hdf5), checkpoints, and a log, log.csv. Ctrl-C writes a checkpoint;
+`-o DIR --resume` continues from the last one. On several GPUs, train in Python.
 
     keras-elmo train --train 'texts/*' --vocab vocab.txt -o my-elmo --epochs 3
     keras-elmo train --train mine.txt --vocab vocab.txt -o my-elmo --init tiny
@@ -25,14 +25,13 @@ from keras_elmo_cli.options import COUNT, INTEGER, MODEL_HELP, SWITCH, add_corpu
 # The shape of the published model `small`: arguments of `ElmoConfig`.
 SMALL = {"units": 1024, "projection_dim": 128, "num_highway": 1}
 _ESTIMATE_AFTER = 10  # seconds of steps: enough for a first speed, and soon enough to stop a run
-_ARGUMENTS_FILE = "arguments.json"  # in the folder of a run
+_ARGUMENTS_FILE, _LOG_FILE = "arguments.json", "log.csv"  # in the folder of a run
 _NOT_OF_A_RUN = {"help", "output", "quiet", "resume"}
-_LOSS_DECAY = 0.98  # of the running mean: about the last fifty steps count
 _NUMBER = {"type": float, "metavar": "X"}
 _YES_OR_NO = {"action": argparse.BooleanOptionalAction}
-# The fields of `TrainingOptions` (without `matmul_dtype`, an option of other subcommands, too): how
-# they are read, their defaults, and their help, which says what the default `None` means.
-TRAINING_OPTIONS = {
+# The settings of a training: how they are read, their defaults, and their help, which says what the
+# default `None` means.
+SETTINGS = {
     "epochs": (_NUMBER, 10, "times to read the corpus"),
     "batch_size": (COUNT, 32, "lanes"),
     "unroll_steps": (COUNT, 20, "tokens of a window"),
@@ -91,7 +90,7 @@ def add_arguments(parser):
     parser.add_shared("--matmul-dtype", "--quiet")
     add = parser.add_argument_group("training").add_argument
     add("--steps", **COUNT, help="batches, in the place of epochs")
-    for name, (kind, default, text) in TRAINING_OPTIONS.items():
+    for name, (kind, default, text) in SETTINGS.items():
         if default is not None:
             text = f"{text} ({'yes' if default is True else default})".lstrip()
         add(f"--{name.replace('_', '-')}", help=text, **kind)  # not typed, it is that of --options
@@ -107,12 +106,12 @@ def run(options):
         read_corpus(options, files) if files else None for files in (options.train, options.heldout)
     )
     _check_output(options)
-    model, training_options = make_model(options)
+    model, settings = make_model(options)
     with making_folder(options.output), locked_folder(options.output, reentrant=True):
         _check_output(options)  # another run may have ended there since
         with replacing_file(os.path.join(options.output, _ARGUMENTS_FILE)) as temporary:
             pathlib.Path(temporary).write_text(json.dumps(arguments, indent=1))
-        _train(options, corpus, heldout, model, training_options)
+        _train(options, corpus, heldout, model, settings)
 
 
 def _resumed_arguments(options):
@@ -132,10 +131,9 @@ def _resumed_arguments(options):
 def _check_output(options):
     """Refuses a folder with another run, or with a model, so that neither is lost."""
     from keras_elmo.config import OPTIONS_FILE
-    from keras_elmo.training.checkpoints import checkpoint_names
-    from keras_elmo.training.trainer import CHECKPOINTS
+    from keras_elmo.training.checkpoints import FOLDER, checkpoint_names
 
-    is_run = bool(checkpoint_names(os.path.join(options.output, CHECKPOINTS)))
+    is_run = bool(checkpoint_names(os.path.join(options.output, FOLDER)))
     if is_run and not options.resume:
         raise FileExistsError(
             f"{options.output} holds a run already; resume it with --resume, or give another folder"
@@ -147,44 +145,72 @@ def _check_output(options):
         )
 
 
-def _train(options, corpus, heldout, model, training_options):
-    from keras_elmo import training
+def _train(options, corpus, heldout, model, settings):
+    import keras
+
     from keras_elmo.process.progress import ProgressBar
+    from keras_elmo.training import BackupAndResume
 
     _describe_corpus(options, "training", corpus, model.vocabulary)
     if heldout:
         unknown = _describe_corpus(options, "held-out", heldout, model.vocabulary)
-    trainer = training.Trainer(
-        model,
-        corpus,
-        training_options,
-        options.output,
-        heldout,
-        options.steps,
-        options.checkpoint_every,
-        options.evaluate_every,
+    tokens_per_step = settings["batch_size"] * settings["unroll_steps"]
+    num_targets = sum(corpus.counts())  # every token, and the end of every sentence
+    num_steps = options.steps or math.ceil(settings["epochs"] * num_targets / tokens_per_step)
+    compiled = "dropout", "num_negatives", "zero_starts"
+    model.compile(
+        make_optimizer(settings, num_steps), **{name: settings[name] for name in compiled}
     )
+    backup = BackupAndResume(options.output, options.checkpoint_every)
+    # What Keras calls an epoch ends with each checkpoint and each evaluation.
+    epoch_steps = math.gcd(options.checkpoint_every, options.evaluate_every)
+    num_epochs = math.ceil(num_steps / epoch_steps)
+    evaluated = range(options.evaluate_every, num_steps, options.evaluate_every)
+    evaluated = [*(step // epoch_steps for step in evaluated), num_epochs]
+
+    step, is_evaluated = backup.last_place() if options.resume else (0, True)
+    if step >= num_steps and is_evaluated:
+        report(options, f"nothing is left to train: the run is at step {step:,}")
+        return
     if options.resume:
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            is_resumed = trainer.restore()
-        if not is_resumed:
-            report(options, "no checkpoint yet: from step 0")
-        elif trainer.step < trainer.num_steps:
-            report(options, f"resuming from step {trainer.step:,} of {trainer.num_steps:,}")
-        else:
-            report(options, f"nothing is left to train: the run is at step {trainer.step:,}")
-        for warning in caught:
-            report(options, f"warning: {warning.message}")
-    if trainer.step < trainer.num_steps:
-        report(options, _describe_work(trainer))
-        report(options, "tracing the first step ...")
+        place = f"resuming from step {step:,} of {num_steps:,}"
+        report(options, place if step else "no checkpoint yet: from step 0")
+    report(options, _describe_work(model, num_steps - step, tokens_per_step))
+    report(options, "tracing the first step ...")
     is_shown = not options.quiet
-    with ProgressBar("training", trainer.num_steps, "steps", is_shown, initial=trainer.step) as bar:
-        best = trainer.run(step_report(bar, trainer.tokens_per_step))
-    end = f"{options.output}: {pluralize(trainer.step, 'step')}"
+    with ProgressBar("training", num_steps, "steps", is_shown, initial=step) as bar:
+        show = step_report(bar, tokens_per_step)
+
+        def after_batch(batch, logs):
+            if backup.step > bar.n:  # else it is of an epoch that is resumed
+                show(backup.step, logs)
+            model.stop_training |= backup.step >= num_steps
+
+        def after_epoch(epoch, logs):
+            logs["step"] = backup.step
+            if heldout and "val_perplexity" in logs:
+                bar.print(_describe_evaluation(logs, unknown))
+
+        callbacks = [
+            backup,
+            keras.callbacks.LambdaCallback(
+                on_train_batch_end=after_batch, on_epoch_end=after_epoch
+            ),
+            keras.callbacks.CSVLogger(os.path.join(options.output, _LOG_FILE), append=True),
+        ]
+        model.fit(
+            corpus,
+            **{name: settings[name] for name in ("batch_size", "unroll_steps", "shuffle", "seed")},
+            epochs=num_epochs,
+            steps_per_epoch=epoch_steps,
+            validation_data=heldout,
+            validation_freq=evaluated,
+            callbacks=callbacks,
+            verbose=0,
+        )
+    end = f"{options.output}: {pluralize(backup.step, 'step')}"
     if heldout:
-        end += f", held-out perplexity {best:.2f}, {unknown:.1%} of its words unknown"
+        end += f", held-out perplexity {backup.best:.2f}, {unknown:.1%} of its words unknown"
     report(options, end)
 
 
@@ -203,19 +229,15 @@ def _describe_corpus(options, name, corpus, vocabulary):
     return unknown
 
 
-def _describe_work(trainer):
-    num_steps = trainer.num_steps - trainer.step
-    step = trainer.training_step
-    num_parameters, num_accumulators = (
-        sum(v.shape.num_elements() for v in variables)
-        for variables in (step.variables, step.optimizer.accumulators)
-    )
-    checkpoint_size = 4 * (num_parameters + num_accumulators)  # float32
+def _describe_work(model, num_steps, tokens_per_step):
+    model.optimizer.build(model.trainable_variables)
+    num_parameters = model.count_params()
+    num_values = num_parameters + sum(math.prod(v.shape) for v in model.optimizer.variables)
     return (
-        f"to train: {pluralize(num_steps, 'step')} of {trainer.tokens_per_step:,} tokens, "
-        f"{num_steps * trainer.tokens_per_step:,} tokens in all (ends of sentences count); "
+        f"to train: {pluralize(num_steps, 'step')} of {tokens_per_step:,} tokens, "
+        f"{num_steps * tokens_per_step:,} tokens in all (ends of sentences count); "
         f"{num_parameters / 1e6:,.1f} million parameters; "
-        f"checkpoints of {checkpoint_size / 1e6:,.1f} MB, at most three at a time"
+        f"checkpoints of {4 * num_values / 1e6:,.1f} MB, at most three at a time"  # float32
     )
 
 
@@ -235,49 +257,61 @@ def _describe_cost(num_steps, num_left, seconds, tokens_per_step):
     )
 
 
-def step_report(bar, tokens_per_step):
-    """A function that shows the metrics of each step of a `Trainer` in a `ProgressBar`."""
-    mean_loss, began, is_estimated = 0.0, None, False
+def _describe_evaluation(logs, unknown):
+    return (
+        f"step {logs['step']:,}: held-out perplexity {logs['val_perplexity']:.2f} "
+        f"(forward {logs['val_forward']:.2f}, backward {logs['val_backward']:.2f}), "
+        f"{unknown:.1%} of its words unknown"
+    )
 
-    def show(metrics):
-        nonlocal mean_loss, began, is_estimated
-        step, loss, now = metrics["step"], metrics["loss"], time.monotonic()
+
+def step_report(bar, tokens_per_step):
+    """A function of the step and of Keras's logs that shows them in a `ProgressBar`."""
+    began, is_estimated = None, False
+
+    def show(step, logs):
+        nonlocal began, is_estimated
+        now = time.monotonic()
         if began is None:
-            mean_loss, began = loss, (now, step)  # after the first step, with its slow trace
-        mean_loss += (1 - _LOSS_DECAY) * (loss - mean_loss)
-        perplexity = math.exp(min(mean_loss, 700))  # of more, a float has no exponential
-        note = f"loss {mean_loss:.3f}, training perplexity {perplexity:,.1f}"
+            began = now, step  # after the first step, with its slow trace
+        note = f"loss {logs['loss']:.3f}, training perplexity {logs['perplexity']:,.1f}"
         bar.set_postfix_str(note, refresh=False)
         bar.update(step - bar.n)
         seconds, num_steps = now - began[0], step - began[1]
         if not is_estimated and seconds >= _ESTIMATE_AFTER and step < bar.total:
             is_estimated = True
             bar.print(_describe_cost(num_steps, bar.total - step, seconds, tokens_per_step))
-        if "evaluation" in metrics:
-            result = metrics["evaluation"]
-            bar.print(
-                f"step {step:,}: held-out perplexity {result['perplexity']:.2f} "
-                f"(forward {result['forward']:.2f}, backward {result['backward']:.2f}), "
-                f"{result['oov_rate']:.1%} of its words unknown"
-            )
 
     return show
 
 
+def make_optimizer(settings, num_steps):
+    """The optimizer of a run of so many steps."""
+    from keras_elmo.training.optimizer import OPTIMIZERS, WarmUpSchedule
+
+    optimizer, rate = OPTIMIZERS[settings["optimizer"]], settings["learning_rate"]
+    rate = optimizer.LEARNING_RATE if rate is None else rate
+    if settings["schedule"] != "constant" or settings["warmup_steps"]:
+        rate = WarmUpSchedule(rate, num_steps, settings["schedule"], settings["warmup_steps"])
+    return optimizer(rate, global_clipnorm=settings["clip_norm"])
+
+
 def make_model(options):
-    """The `BiLanguageModel` that a training begins with, and the `TrainingOptions`."""
+    """The `BiLanguageModel` that a training begins with, and a dict of the `SETTINGS`."""
     from keras_elmo import training
     from keras_elmo.checks import short_repr
     from keras_elmo.config import ElmoConfig
+    from keras_elmo.training.options import check_settings, fitting_negatives
 
-    config, known, num_words = ElmoConfig(**SMALL), {}, None
+    config, num_words = ElmoConfig(**SMALL), None
+    settings = {name: default for name, (_, default, _) in SETTINGS.items()}
     if options.options:
         config, known, num_words = training.read_options(options.options)
-    for name in (*TRAINING_OPTIONS, "matmul_dtype"):
-        if getattr(options, name) is not None:
-            known[name] = getattr(options, name)
-    training_options = training.TrainingOptions(**known)
-    kwargs = {"dtype": training_options.dtype, "tokenizer": options.tokenizer}
+        settings |= known
+    settings |= chosen(options, *(name for name in SETTINGS if getattr(options, name) is not None))
+    check_settings(settings)
+    kwargs = {"dtype": settings["dtype"], "tokenizer": options.tokenizer}
+    kwargs |= chosen(options, "matmul_dtype")
     if options.init:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a new softmax is trained here
@@ -289,10 +323,10 @@ def make_model(options):
                 "Received: another shape"
             )
         if not bilm.has_softmax:
-            bilm.initialize_softmax(training_options.seed)
+            bilm.initialize_softmax(settings["seed"])
     elif options.vocabulary:
         bilm = training.BiLanguageModel(config, options.vocabulary, **kwargs)
-        bilm.initialize(training_options.seed)
+        bilm.initialize(settings["seed"])
     else:
         raise ValueError("There must be --vocab FILE, or --init MODEL. Received: neither")
     if num_words not in (None, len(bilm.vocabulary)):
@@ -301,10 +335,10 @@ def make_model(options):
             f"{pluralize(len(bilm.vocabulary), 'word')}, and n_tokens_vocab={short_repr(num_words)}"
         )
     try:
-        training_options.for_vocabulary(len(bilm.vocabulary))
+        fitting_negatives(settings["num_negatives"], len(bilm.vocabulary))
     except ValueError as error:  # there are too many samples
         if options.num_negatives is None:
             name = f"n_negative_samples_batch of {options.options} must fit the vocabulary"
             raise ValueError(f"{name}, or --num-negatives replace it. {error}") from None
         raise
-    return bilm, training_options
+    return bilm, settings

@@ -8,7 +8,6 @@ import pytest
 import tensorflow as tf
 
 from keras_elmo import Elmo
-from keras_elmo.training.training_step import TrainingStep
 from keras_elmo_cli.main import main
 
 OPTIONS = {
@@ -38,9 +37,8 @@ def loaded_once(shared_elmo, small_folder):
 
 
 @pytest.fixture
-def eager_training(monkeypatch):
+def eager_training():
     """Training steps run without a graph: a few of them take less than its trace."""
-    monkeypatch.setattr(TrainingStep, "trace", lambda *_: None)
     tf.config.run_functions_eagerly(True)
     yield
     tf.config.run_functions_eagerly(False)

@@ -4,7 +4,7 @@ from unittest import mock
 
 import pytest
 
-from keras_elmo import training
+from keras_elmo.training.vocabulary import Vocabulary
 
 
 def test_perplexity_of_the_original_trainers_model(shared, run):
@@ -22,17 +22,18 @@ def test_result_is_on_standard_output_and_the_defaults_are_the_librarys(
 ):
     calls = []
 
-    def evaluate(model, sentences, batch_size, unroll_steps, progress):
-        calls.append((*model.given, len(list(sentences)), batch_size, unroll_steps))
-        progress(1234)
-        result = {"perplexity": 2.0, "forward": 1.5, "backward": 2.5}
-        return {**result, "predictions": 1234, "oov_rate": 0.125}
+    def load(*source, **kwargs):
+        def evaluate(corpus, batch_size, unroll_steps, callbacks, **_):
+            sentences = list(corpus.sentences())
+            calls.append((*source, kwargs, len(sentences), batch_size, unroll_steps))
+            callbacks[0].on_test_batch_end(0, {})
+            return {"perplexity": 2.0, "forward": 1.5, "backward": 2.5}
 
-    load = "keras_elmo.BiLanguageModel.from_pretrained"
-    monkeypatch.setattr(load, lambda *source, **kwargs: mock.Mock(given=(*source, kwargs)))
-    monkeypatch.setattr(training, "evaluate", evaluate)
+        return mock.Mock(evaluate=evaluate, vocabulary=Vocabulary("vocab.txt"))
+
+    monkeypatch.setattr("keras_elmo.BiLanguageModel.from_pretrained", load)
     perplexities = "perplexity 2.000 (forward 1.500, backward 2.500)"
-    line = f"{perplexities}, 1,234 predictions, 12.5% of the words unknown\n"
+    line = f"{perplexities}, 37 predictions, 3.2% of the words unknown\n"
     command = "evaluate", "tiny", "heldout.txt"
     assert run(*command, "--quiet") == (0, line, "")
     assert run(*command, "--vocab", "vocab.txt")[0] == 0

@@ -1,5 +1,4 @@
 import argparse
-import dataclasses
 import inspect
 import shlex
 
@@ -94,7 +93,7 @@ def test_every_help_ends_with_two_examples_that_can_be_typed(monkeypatch):
             assert callable(options.run) and options.parser.prog in line
         progs.append(parser.prog)
     assert {"keras-elmo", "keras-elmo embed", "keras-elmo tag", "keras-elmo tag label"} < {*progs}
-    assert len(progs) == len(set(progs)) == 1 + 15 + 3 + 3 + 2 + 5
+    assert len(progs) == len(set(progs)) == 1 + 15 + 3 + 3 + 2 + 4
     page = load_script("docs/hooks.py").command_line()
     assert all(f"## {prog}\n" in page for prog in progs) and "--shard-size N" in page
 
@@ -103,7 +102,7 @@ def test_one_thing_is_one_option():
     decoding = {"--encoding", "--errors"}
     reading = {"--field", "--format", *decoding}
     # Their arguments name models, pictures, and files that keras-elmo wrote.
-    without_text = "convert,export,info,tflite,plot mix,plot probe,plot training".split(",")
+    without_text = "convert,export,info,tflite,plot mix,plot probe".split(",")
     for parser in parsers(make_parser()):
         options = {option for action in parser._actions for option in action.option_strings}
         name = parser.prog.removeprefix("keras-elmo").strip()
@@ -133,12 +132,11 @@ def test_the_choices():
         "tflite --inputs": [name.replace("_", "-") for name in tflite.INPUTS],
         "tflite --quantize": ["float32", *tflite.QUANTIZATIONS[1:]],
         "train --optimizer": optimizer.OPTIMIZERS,
-        "train --schedule": options.SCHEDULES,
-        "train --dtype": options.DTYPES,
+        "train --schedule": optimizer.SCHEDULES,
     }.items():
         assert [*found[name].choices] == [*choices]
     for name in optimizer.OPTIMIZERS:
-        rate = training.TrainingOptions(optimizer=name).learning_rate
+        rate = optimizer.OPTIMIZERS[name].LEARNING_RATE
         assert f"{name}: {rate}" in found["train --learning-rate"].help
     sizes = f"{run.SHARD_SIZE}, or {run.POOLED_SHARD_SIZE} with --pooled"
     assert sizes in found["embed-corpus --shard-size"].help
@@ -153,8 +151,7 @@ def test_the_choices():
         ("export m d", export_saved_model),
         ("tflite m f", export_tflite),
         ("vocabulary f -o v", training.build_vocabulary),
-        ("evaluate m f", training.evaluate),
-        ("train --train f -o m", training.Trainer),
+        ("evaluate m f", training.BiLanguageModel.evaluate),
         ("embed-corpus f -o v -m m", run.embed_files),
     ],
 )
@@ -173,7 +170,11 @@ def test_the_defaults(command, function):
         assert value in (defaults[name], defaults[name] or None), name
 
 
-def test_the_options_of_a_training():
-    fields = {field.name: field.default for field in dataclasses.fields(training.TrainingOptions)}
-    del fields["matmul_dtype"]
-    assert {name: default for name, (_, default, _) in train.TRAINING_OPTIONS.items()} == fields
+def test_the_settings_of_a_training_are_arguments_of_the_library():
+    model, settings = training.BiLanguageModel, train.SETTINGS
+    for function in model.compile, model.fit:
+        parameters = inspect.signature(function).parameters
+        known = {name: parameters[name].default for name in parameters.keys() & settings.keys()}
+        known.pop("optimizer", None)
+        known.pop("epochs", None)
+        assert len(known) > 2 and known == {name: settings[name][1] for name in known}

@@ -5,7 +5,6 @@ import pytest
 
 import keras_elmo
 from keras_elmo.analysis import plot
-from keras_elmo.training.events import event_log
 
 pytestmark = pytest.mark.usefixtures("loaded_once")
 
@@ -71,11 +70,3 @@ def test_probe(draw, tmp_path):
     (tmp_path / "rows.json").write_text(json.dumps(result))
     figure = draw("probe", "rows.json")
     assert texts(figure.legends[0]) == ["b (50.0)", "tiny"]
-
-
-def test_training(draw, tmp_path):
-    with event_log(tmp_path / "run" / "logs") as log:
-        for step in (1, 2, 3):
-            log({"step": step, "loss": 5 - step, "perplexity": 9, "norm": 1, "learning_rate": 1})
-    figure = draw("training", "run")
-    assert figure.axes[0].lines[0].get_ydata().tolist() == [4, 3, 2]

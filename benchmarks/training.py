@@ -8,6 +8,7 @@ its own. `--tables` measures some of the tables anew and leaves the others as th
 import functools
 import itertools
 import json
+import math
 import os
 import pathlib
 import resource
@@ -15,6 +16,8 @@ import statistics
 import subprocess
 import sys
 import time
+
+import numpy as np
 
 from benchmarks import report
 from benchmarks.measure import seconds_of
@@ -40,7 +43,7 @@ ONE_THREAD_EACH = {"TF_NUM_INTRAOP_THREADS": "1", "TF_NUM_INTEROP_THREADS": "2"}
 
 
 def make(task):
-    """A trainer on the text, and the text held out."""
+    """A compiled model, its text, the text held out, and arguments of `fit`."""
     import keras_elmo
     from keras_elmo import ElmoConfig, training
 
@@ -55,35 +58,42 @@ def make(task):
     folder = pathlib.Path(task["folder"])
     words = (folder / "vocab.txt").read_text(encoding="utf-8").split("\n")[:-1]
     words += [f"another-word-{k}" for k in range(task["words"] - len(words))]
-    options |= PRECISIONS[task["dtype"]]
-    options = training.TrainingOptions(seed=task["seed"], shuffle=False, **options)
-    model = keras_elmo.BiLanguageModel(config, words, dtype=options.dtype)
-    model.initialize(options.seed)
-    trainer = training.Trainer(
-        model, training.Corpus(folder / "train.txt"), options, steps=task["steps"]
-    )
-    return trainer, training.Corpus(folder / "heldout.txt")
+    model = keras_elmo.BiLanguageModel(config, words, **PRECISIONS[task["dtype"]])
+    model.initialize(task["seed"])
+    optimizers = {"adagrad": training.LazyAdagrad, "adam": training.LazyAdam}
+    optimizer = optimizers[options.pop("optimizer", "adagrad")]
+    rate = options.pop("learning_rate", optimizer.LEARNING_RATE)
+    compiled = {name: options.pop(name) for name in ("num_negatives", "dropout") if name in options}
+    model.compile(optimizer(rate, global_clipnorm=10.0), **compiled)
+    windows = {"batch_size": 32, "unroll_steps": 20, "seed": task["seed"], **options}
+    texts = (training.Corpus(folder / name) for name in ("train.txt", "heldout.txt"))
+    return model, *texts, windows
 
 
 def learn(task):
     """Steps of training: their median seconds, perplexities, and the held-out one after them."""
-    from keras_elmo import training
+    import keras
 
-    trainer, heldout = make(task)
-    times, found = [time.perf_counter()], []
+    model, corpus, heldout, windows = make(task)
+    times, losses = [time.perf_counter()], []
 
-    def note(metrics):
+    def note(batch, logs):
         times.append(time.perf_counter())
-        found.append(metrics["perplexity"])
+        losses.append((batch + 1) * logs["loss"])  # Keras has the mean of all steps
 
-    trainer.run(note)
+    callback = keras.callbacks.LambdaCallback(on_train_batch_end=note)
+    steps = {"steps_per_epoch": task["steps"], "shuffle": False, "verbose": 0}
+    model.fit(corpus, **windows, **steps, callbacks=[callback])
     seconds = [end - start for start, end in zip(times[:-1], times[1:], strict=True)]
+    found = [math.exp(after - before) for before, after in itertools.pairwise([0.0, *losses])]
     peak = 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     row = {
-        "words": len(trainer.model.vocabulary),
+        "words": len(model.vocabulary),
         "seed": task["seed"],
         "dtype": task["dtype"],
-        "tokens/s": trainer.tokens_per_step / statistics.median(seconds[5:]),
+        "tokens/s": windows["batch_size"]
+        * windows["unroll_steps"]
+        / statistics.median(seconds[5:]),
         "a step (ms)": 1e3 * statistics.median(seconds[5:]),
         "first step (s)": seconds[0],
         "peak memory (MB)": peak / 1e6,
@@ -92,8 +102,7 @@ def learn(task):
         row["training perplexity, batches 91-100"] = statistics.geometric_mean(found[90:100])
     if len(found) >= 200:
         row["training perplexity, batches 191-200"] = statistics.geometric_mean(found[190:200])
-        result = training.evaluate(trainer.model, heldout.sentences())
-        row["held-out perplexity"] = result["perplexity"]
+        row["held-out perplexity"] = model.evaluate(heldout, verbose=0)[1]
     return row
 
 
@@ -101,26 +110,33 @@ def parts(task):
     """Where the time of a step goes: rows of medians."""
     import tensorflow as tf
 
-    from keras_elmo.training.optimizer import clip, sum_repeated_rows
+    from keras_elmo.training.stream import Stream
 
-    trainer, _ = make(task)
-    model, options = trainer.model, trainer.options
-    batches = list(itertools.islice(trainer.stream.training_batches(trainer.corpus), 12))
-    state = model.bilm.zero_state(options.batch_size)
+    model, corpus, _, windows = make(task)
+    batch_size, unroll_steps = windows["batch_size"], windows["unroll_steps"]
+    stream = Stream(
+        model.vocabulary,
+        model.token_encoder.scheme,
+        batch_size,
+        unroll_steps,
+        model.num_negatives,
+        windows["seed"],
+    )
+    batches = list(itertools.islice(stream.training_batches(corpus), 12))
+    state = model.bilm.zero_state(batch_size)
     encoder = [v.value for v in model.character_encoder.trainable_variables]
     bilm = [v.value for v in model.bilm.trainable_variables]
     softmax = [v.value for v in model.softmax.trainable_variables]
     size = model.config.projection_dim
+    tables = tf.TensorSpec([None, model.token_encoder.scheme.ids_per_token], tf.int32)
 
-    @tf.function(reduce_retracing=True)
-    def encode(words):
+    @tf.function(input_signature=[tables])
+    def encode(ids):
         with tf.GradientTape() as tape:
-            ids = model.token_encoder.scheme.ids(words)
-            encoded = model.token_encoder.from_character_ids(ids, groups=4, training=True)
-            loss = tf.reduce_sum(encoded)
+            loss = tf.reduce_sum(model.character_encoder(ids, groups=4, training=True))
         return tape.gradient(loss, encoder)
 
-    @tf.function(reduce_retracing=True)
+    @tf.function
     def run_bilm(x):
         with tf.GradientTape() as tape:
             tape.watch(x)
@@ -128,42 +144,38 @@ def parts(task):
             loss = tf.reduce_sum(layers[-1])
         return tape.gradient(loss, [x, *bilm])
 
-    @tf.function(reduce_retracing=True)
-    def run_softmax(x, batch):
+    @tf.function
+    def run_softmax(x, targets, negatives, num_draws):
         with tf.GradientTape() as tape:
             tape.watch(x)
-            loss = 0.0
-            for k in range(2):
-                targets = tf.reshape(batch["targets"][k], [-1])
-                draws = batch["negatives"][k], batch["num_draws"][k]
-                loss += tf.reduce_sum(model.softmax.loss(x[k], targets, *draws))
+            pairs = map(tf.unstack, (x, targets, negatives, num_draws))
+            loss = tf.reduce_sum(model.softmax.sampled_losses(*pairs))
         return tape.gradient(loss, [x, *softmax])
 
-    @tf.function(reduce_retracing=True)
+    @tf.function
     def update(gradients):
-        gradients, _ = clip([sum_repeated_rows(g) for g in gradients], options.clip_norm)
-        trainer.training_step.optimizer.apply(gradients, tf.constant(0.0))
+        model.optimizer.apply(gradients, model.trainable_variables)
 
-    shape = (2, options.batch_size, options.unroll_steps, size)
+    def samples(batch):
+        targets = batch["targets"].swapaxes(0, 1).reshape(2, -1)
+        return map(tf.constant, (targets, batch["negatives"].T, batch["num_draws"][0]))
+
+    shape = (2, batch_size, unroll_steps, size)
     inputs, flat = tf.random.normal(shape), tf.random.normal((2, shape[1] * shape[2], size))
     order = {id(v): k for k, v in enumerate([*encoder, *bilm, *softmax])}
     found = [
-        *encode(batches[0]["words"]),
+        *encode(batches[0]["characters"]),
         *run_bilm(inputs)[1:],
-        *run_softmax(flat, batches[0])[1:],
+        *run_softmax(flat, *samples(batches[0]))[1:],
     ]
     gradients = [found[order[id(v.value)]] for v in model.trainable_variables]
-    rate = tf.constant(0.0)
-    states = [trainer.state]
-
-    def step(batch):
-        *_, states[0] = trainer.training_step(batch, states[0], rate)
-
+    model.optimizer.build(model.trainable_variables)
+    model.start_lanes(True, batch_size, unroll_steps)
     tasks = {
-        "a step": step,
-        "character encoder": lambda batch: encode(batch["words"]),
+        "a step": model.train_on_batch,
+        "character encoder": lambda batch: encode(batch["characters"]),
         "biLM": lambda _: run_bilm(inputs),
-        "softmax": lambda batch: run_softmax(flat, batch),
+        "softmax": lambda batch: run_softmax(flat, *samples(batch)),
         "clipping and Adagrad": lambda _: update(gradients),
     }
     rows, whole = [], None
@@ -173,12 +185,12 @@ def parts(task):
         whole = whole or median
         rows.append({"part": name, "ms": 1e3 * median, "share of a step": median / whole})
     start = time.perf_counter()
-    for _ in itertools.islice(trainer.stream.training_batches(trainer.corpus), 100):
+    for _ in itertools.islice(stream.training_batches(corpus), 100):
         pass
     seconds = (time.perf_counter() - start) / 100
     name = "batches (a thread beside the steps)"
     rows.append({"part": name, "ms": 1e3 * seconds, "share of a step": seconds / whole})
-    words = statistics.mean(len(batch["words"]) for batch in batches)
+    words = statistics.mean(len(np.unique(batch["inputs"])) for batch in batches)
     return [{**row, "distinct words of a batch": words} for row in rows]
 
 

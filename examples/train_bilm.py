@@ -37,18 +37,13 @@ def train(text, heldout, folder, steps):
     model = keras_elmo.BiLanguageModel(config, vocabulary)
     model.initialize(seed=0)
     # The full softmax: with some thousand words there is no need to sample.
-    options = training.TrainingOptions(batch_size=16, num_negatives=0, warmup_steps=20)
-    trainer = training.Trainer(model, corpus, options, steps=steps)
+    model.compile(training.LazyAdagrad(0.2, global_clipnorm=10), num_negatives=0)
     held = [line.split() for line in heldout]
-    before = training.evaluate(model, held)["perplexity"]
-    trainer.run(lambda figures: figures["step"] % 100 or show(figures))
-    after = training.evaluate(model, held)["perplexity"]
+    before = model.evaluate(held, return_dict=True, verbose=0)["perplexity"]
+    model.fit(corpus, batch_size=16, epochs=1, steps_per_epoch=steps, verbose=2)
+    after = model.evaluate(held, return_dict=True, verbose=0)["perplexity"]
     model.save_pretrained(folder)
     return model, before, after
-
-
-def show(figures):
-    print(f"step {figures['step']}: perplexity {figures['perplexity']:.1f}", flush=True)
 
 
 if __name__ == "__main__":

@@ -12,14 +12,14 @@ import keras
 import numpy as np
 from checkpoints import write_checkpoint
 from manylangs_models import write_model
-from training.letters import CONFIG, OPTIONS, WORDS, make_model, make_trainer, write_letters
+from training.letters import CONFIG, WINDOWS, WORDS, make_model, values_of, write_letters
 
 from fuzz.case import Finding, expect, made_once
 from keras_elmo import BiLanguageModel, Elmo, export_tflite, read_embeddings
 from keras_elmo.corpora import VectorDataset, embed_files
 from keras_elmo.tflite import export as tflite
 from keras_elmo.training import Corpus
-from keras_elmo.training.checkpoints import checkpoint_names
+from keras_elmo.training.checkpoints import BackupAndResume, checkpoint_names
 from keras_elmo.weights.embedding_files import write_embeddings
 
 _TEXTS = [" ".join(WORDS[k : k + k % 5]) for k in range(16)]
@@ -79,18 +79,20 @@ def _make_gzip(folder):
     (folder / "text.gz").write_bytes(gzip.compress("\n".join(_TEXTS).encode(), mtime=0))
 
 
-def _trainer(folder):
+def _train(folder):
     path = folder.parent / "letters.txt"
     write_letters(path, np.random.default_rng(0), 40)
-    return make_trainer(Corpus(path), folder, OPTIONS, steps=2)
+    model, steps = make_model(), {"epochs": 2, "steps_per_epoch": 1}
+    history = model.fit(Corpus(path), **WINDOWS, **steps, callbacks=[BackupAndResume(folder)])
+    return model, history.history
 
 
 def _read_run(folder):
-    trainer = _trainer(folder)
     if not checkpoint_names(folder / "checkpoints"):
         raise FileNotFoundError("the only checkpoint was removed or renamed")
-    expect(trainer.restore(), "a checkpoint, or an error", "a run that begins anew")
-    return [trainer.step, *(v.numpy() for v in trainer.training_step.variables)]
+    model, history = _train(folder)
+    expect(not history, "a checkpoint, or an error", "a run that begins anew")
+    return values_of(model)
 
 
 FORMATS = {
@@ -109,7 +111,7 @@ FORMATS = {
     "npz": Format(_make_embeddings("vectors.npz"), _read_embeddings, True),
     "vectors": Format(_make_vectors, _read_vectors, True, pattern="*.parquet"),
     "gzip": Format(_make_gzip, lambda folder: list(Corpus(folder / "text.gz").sentences()), True),
-    "run": Format(lambda folder: _trainer(folder).run(), _read_run, True),
+    "run": Format(_train, _read_run, True),
     "tflite": Format(
         lambda folder: export_tflite(_elmo(), folder / "model.tflite"),
         lambda folder: [tflite.metadata(folder / "model.tflite")],

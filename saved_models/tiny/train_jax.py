@@ -41,7 +41,8 @@ from keras_elmo import BiLanguageModel, ElmoConfig, characters
 from keras_elmo.files.atomic import making_folder
 from keras_elmo.layers.projected_lstm import FORGET_BIAS
 from keras_elmo.sources import open_model
-from keras_elmo.training import Corpus, TrainingOptions
+from keras_elmo.training import Corpus, WarmUpSchedule
+from keras_elmo.training.options import fitting_negatives
 from keras_elmo.training.stream import log_uniform_sample
 from keras_elmo.training.vocabulary import Vocabulary
 from keras_elmo_cli.inputs import model_source
@@ -139,7 +140,7 @@ def softmax_loss(weights, x, targets, negatives, num_draws):
     return (jax.nn.logsumexp(jnp.concatenate([right[:, None], wrong], 1), 1) - right).mean()
 
 
-# The step: as `TrainingStep`, with `Adam`.
+# The step: as `BiLanguageModel.fit` takes it, with `LazyAdam`.
 
 
 def objective(weights, state, batch, config, dtype):
@@ -184,8 +185,8 @@ def update(weights, optimizer, gradients, batch, learning_rate, clip_norm):
 def training_step(weights, optimizer, state, batch, learning_rate, config, clip_norm, dtype=None):
     """The next weights, optimizer and state; the losses of both directions; the gradients' norm.
 
-    `batch` is one of `Stream.training_batches` as arrays, with `character_ids`, int32, (words,
-    characters), in the place of `words`.
+    `batch` has what a batch of `Stream.training_batches` has, but both directions come first in
+    `inputs`, `targets` and `negatives`, and `num_draws` is a pair.
     """
     starts = batch["starts_sentence"][None, :, None]  # such a lane begins from zeros
     state = [tuple(jnp.where(starts, 0.0, part) for part in layer) for layer in state]
@@ -325,7 +326,8 @@ def train(model, text, options, num_steps, max_words, report):
     Args:
         model: a `BiLanguageModel` with its first weights.
         text: a `Text`.
-        options: `TrainingOptions`.
+        options: an object with `batch_size`, `unroll_steps`, `learning_rate`, `warmup_steps`,
+            `clip_norm`, `num_negatives`, `matmul_dtype` and `seed`.
         num_steps: int.
         max_words: int. At least as many as a window of all lanes has distinct words.
         report: a function that is called after each chunk, with the number of steps so far, and the
@@ -336,6 +338,7 @@ def train(model, text, options, num_steps, max_words, report):
         FloatingPointError: a loss or a norm is not a finite number.
     """
     lanes, window = options.batch_size, options.unroll_steps
+    schedule = WarmUpSchedule(options.learning_rate, num_steps, "cosine", options.warmup_steps)
     if len(text.tokens) < lanes * window:
         raise ValueError(
             f"The text must have at least {lanes} x {window} tokens, a window of every lane; the "
@@ -387,7 +390,7 @@ def train(model, text, options, num_steps, max_words, report):
                 count = min(CHUNK, num_steps - step, (length - offset) // window)
                 indices = range(step, step + CHUNK)  # those after `count` are not taken
                 negatives, num_draws = zip(*pool.map(sample, indices), strict=True)
-                rates = np.float32([options.learning_rate_at(n, num_steps) for n in indices])
+                rates = np.asarray(schedule(np.array(indices)))
                 offsets = np.arange(CHUNK) * window + offset
                 steps = offsets, np.stack(negatives), np.stack(num_draws), rates
                 carry, *results = chunk(carry, count, steps, arrays, tables)
@@ -443,19 +446,10 @@ def main(arguments=None):
             "the model must read bytes, and have a projection in its LSTMs and in its character "
             f"CNN. Received: {values.options or values.init}"
         )
-    options = TrainingOptions(
-        batch_size=values.batch_size,
-        optimizer="adam",
-        learning_rate=values.learning_rate,
-        schedule="cosine",
-        warmup_steps=values.warmup_steps,
-        dropout=0.0,
-        matmul_dtype=values.matmul_dtype,
-        seed=values.seed,
-    )
+    options = argparse.Namespace(**vars(values), unroll_steps=20, clip_norm=10.0)
     with making_folder(values.output):
         vocabulary = Vocabulary(values.vocab)
-        options = options.for_vocabulary(len(vocabulary))
+        options.num_negatives = fitting_negatives(None, len(vocabulary))
         if values.init:
             model = BiLanguageModel.from_pretrained(model_source(values.init), vocabulary)
             if not model.has_softmax:

@@ -352,7 +352,7 @@ def test_from_scratch_as_far_as_the_original(shared):
     for seed in (1, 2, 3):
         model = BiLanguageModel(config, folder / "vocab.txt")
         model.initialize(seed)
-        optimizer = LazyAdagrad(known["learning_rate"], global_clipnorm=known["clip_norm"])
+        optimizer = LazyAdagrad(global_clipnorm=known["clip_norm"])
         model.compile(optimizer, known["dropout"], known["num_negatives"])
         windows = {name: known[name] for name in ("batch_size", "unroll_steps")}
         kwargs = {"steps_per_epoch": 300, "shuffle": False, "seed": seed, "verbose": 0}

@@ -34,6 +34,8 @@ _COMMANDS = {
     "out.txt": "vocabulary {0}/in.txt -o {1}/out.txt",
 }
 _RESUMED = ("vectors", "run")  # their command resumes; the others begin again
+# The rows of a log hold the mean of the steps that a process took of an epoch.
+_NOT_COMPARED = {MANIFEST, "log.csv"}
 
 
 def run(seed, folder):
@@ -112,7 +114,7 @@ def _contents(output):
     contents = {
         path.name: path.read_bytes()
         for path in files
-        if not path.name.startswith(".part.") and path.name != MANIFEST
+        if not path.name.startswith(".part.") and path.name not in _NOT_COMPARED
     }
     if (output / "variables").exists():  # the graph, and the variables' order, are never the same
         contents = dict.fromkeys(contents)

@@ -312,17 +312,22 @@ class WindowModel(ContextualModel):
             yield
             return
         self.make_train_function()
-        self.reset_metrics()
-        train_function, calls, logs = (
-            self.train_function,
-            itertools.count(),
-            self.get_metrics_result(),
-        )
+        train_function, calls = self.train_function, itertools.count(1)
+        # What the steps that were taken have added up; Keras sets it to zero before each epoch.
+        logs = {name: float(value) for name, value in self.get_metrics_result().items()}
+        sums = [ops.convert_to_numpy(variable) for variable in self.metrics_variables]
 
         def call(*arguments):  # an iterator; on JAX, the state and an iterator
-            if next(calls) >= count:
+            number = next(calls)
+            if number > count:
                 return train_function(*arguments)
-            return (logs, arguments[0]) if len(arguments) > 1 else logs
+            if len(arguments) > 1:
+                state = arguments[0]
+                return logs, (*state[:3], sums) if number == count else state
+            if number == count:
+                for variable, value in zip(self.metrics_variables, sums, strict=True):
+                    variable.assign(value)
+            return logs
 
         self.train_function = call
         try:
@@ -332,7 +337,8 @@ class WindowModel(ContextualModel):
 
     def variables_of_run(self):
         """All that a step of `fit` changes, and the frozen weights."""
-        return [*self.weights, *self._lanes[True].variables, *self.optimizer.variables]
+        lanes = self._lanes[True].variables
+        return [*self.weights, *lanes, *self.optimizer.variables, *self.metrics_variables]
 
     # The window of a batch
 

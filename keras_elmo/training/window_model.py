@@ -81,8 +81,7 @@ class WindowModel(ContextualModel):
                 f"with neither. Received: {', '.join(given)}"
             )
         check_dropout(dropout)
-        self.dropout, self.zero_starts = dropout, bool(zero_starts)
-        self.num_negatives = fitting_negatives(num_negatives, len(self.vocabulary))
+        num_negatives = fitting_negatives(num_negatives, len(self.vocabulary))
         # Windows are numbers, which XLA compiles, where the text that `call` also takes is none.
         is_compiled = self._can_compile or jit_compile is True
         for layer in (self, self.bilm, self.character_encoder):
@@ -90,6 +89,8 @@ class WindowModel(ContextualModel):
         if optimizer is None:
             optimizer = LazyAdagrad(global_clipnorm=_CLIP_NORM)
         super().compile(optimizer=optimizer, jit_compile=jit_compile, **kwargs)
+        self.dropout, self.zero_starts = dropout, bool(zero_starts)
+        self.num_negatives = num_negatives
         self.optimizer.keeps_rows = not self.jit_compile  # see `LazyAdam`
 
     def get_compile_config(self):
@@ -350,7 +351,7 @@ class WindowModel(ContextualModel):
         lanes = self._lanes[bool(training)]
         # Keras leaves sizes open. Where they are known, gradients have fewer operations.
         words, targets = (ops.reshape(inputs[name], lanes.sizes) for name in ("inputs", "targets"))
-        state = [ops.convert_to_tensor(variable) for variable in lanes.state]
+        state = [ops.copy(variable) for variable in lanes.state]  # as they are now
         if training and self.zero_starts:
             starts = inputs["starts"][:, None]
             state = [ops.where(starts, ops.zeros_like(tensor), tensor) for tensor in state]

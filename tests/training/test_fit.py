@@ -94,6 +94,7 @@ def test_what_a_step_cannot_take_is_refused(corpus, heldout, monkeypatch):
         model.compile(num_negatives=14)
     with pytest.raises(ValueError, match="metrics"):
         model.compile(metrics=["accuracy"])
+    assert (model.dropout, model.num_negatives) == (0, 6)  # as before
     with monkeypatch.context() as patch:
         patch.setattr(type(model), "distribute_strategy", SimpleNamespace(num_replicas_in_sync=2))
         with pytest.raises(ValueError, match="KERAS_BACKEND=jax"):
@@ -319,6 +320,19 @@ def test_another_held_out_text_has_another_best(corpus, heldout, tmp_path):
         bests.append(backup.best)
         assert backup.step == num_steps
     assert bests[0] == bests[1] != bests[2] == bests[3] and bests[4] == np.inf
+
+
+@pytest.mark.parametrize("is_eager", [False, True])
+def test_without_zero_starts_the_state_goes_on_as_in_an_evaluation(corpus, is_eager):
+    lines = [["a", "b", "c", "d"], ["k", "l", "m", "n"]]  # a window each
+    windows = {"batch_size": 1, "unroll_steps": 5, "shuffle": False}
+    model = make_model(is_new=True, zero_starts=False, num_negatives=0, run_eagerly=is_eager)
+    model.optimizer.learning_rate.assign(0.0)
+    losses = step_losses(model, lines, 2, **windows)
+    kwargs = {"batch_size": 1, "unroll_steps": 5, "verbose": 0}
+    assert losses.mean() == pytest.approx(model.evaluate(lines, **kwargs)[0], rel=1e-5)
+    first, second = (model.evaluate([line], **kwargs)[0] for line in lines)
+    assert losses[0] == pytest.approx(first, rel=1e-5) and abs(losses[1] - second) > 1e-4
 
 
 @pytest.mark.parametrize("name", ["batch_size", "seed", "shuffle", "num_negatives", "corpus"])

@@ -190,26 +190,25 @@ class WindowModel(ContextualModel):
             stream = self._stream(batch_size, unroll_steps, self.num_negatives, seed)
             order = seed if shuffle else None
             windows = _Windows(lambda: stream.training_batches(corpus, order, done))
-            stack.callback(windows.close)
+            data = stack.enter_context(windows.read())
             if heldout is not None:
                 size = validation_batch_size or batch_size
-                validation_data, num_windows = self._evaluated(heldout, size, unroll_steps)
-                stack.callback(validation_data.close)
+                windows, num_windows = self._evaluated(heldout, size, unroll_steps)
+                validation_data = stack.enter_context(windows.read())
                 validation_steps = min(num_windows, validation_steps or num_windows)
-            with windows.raising():
-                return keras.Model.fit(
-                    self,
-                    windows,
-                    epochs=epochs,
-                    verbose=verbose,
-                    callbacks=callbacks,
-                    validation_data=validation_data,
-                    shuffle=False,
-                    initial_epoch=initial_epoch,
-                    steps_per_epoch=steps_per_epoch,
-                    validation_steps=validation_steps,
-                    validation_freq=validation_freq,
-                )
+            return keras.Model.fit(
+                self,
+                data,
+                epochs=epochs,
+                verbose=verbose,
+                callbacks=callbacks,
+                validation_data=validation_data,
+                shuffle=False,
+                initial_epoch=initial_epoch,
+                steps_per_epoch=steps_per_epoch,
+                validation_steps=validation_steps,
+                validation_freq=validation_freq,
+            )
 
     def evaluate(
         self,
@@ -246,32 +245,30 @@ class WindowModel(ContextualModel):
 
         Reference: `test` in bilm-tf's bilm/training.py.
         """
-        is_cached = kwargs.pop("_use_cached_eval_dataset", False)  # of `fit`
+        is_within_fit = kwargs.pop("_use_cached_eval_dataset", False)
         _refuse_targets(y, kwargs)
         self.check_softmax()
         if not self.compiled:
             self.compile()
         with contextlib.ExitStack() as stack:
-            if not isinstance(x, _Windows):  # `fit` has made some
+            if not is_within_fit:
                 check_integers(1, batch_size=batch_size, unroll_steps=unroll_steps)
                 corpus = as_corpus(x, self.tokenizer)
-                x, num_windows = self._evaluated(corpus, batch_size, unroll_steps)
-                stack.callback(x.close)
+                windows, num_windows = self._evaluated(corpus, batch_size, unroll_steps)
+                x = stack.enter_context(windows.read())
                 steps = min(num_windows, steps or num_windows)
             self._lanes[False].reset()
-            with x.raising():
-                return keras.Model.evaluate(
-                    self,
-                    x,
-                    verbose=verbose,
-                    steps=steps,
-                    callbacks=callbacks,
-                    return_dict=return_dict,
-                    _use_cached_eval_dataset=is_cached,
-                )
+            return keras.Model.evaluate(
+                self,
+                x,
+                verbose=verbose,
+                steps=steps,
+                callbacks=callbacks,
+                return_dict=return_dict,
+                _use_cached_eval_dataset=is_within_fit,
+            )
 
     def _stream(self, batch_size, unroll_steps, num_negatives=0, seed=0):
-        is_compiled = self.jit_compile
         return Stream(
             self.vocabulary,
             self.token_encoder.scheme,
@@ -279,8 +276,9 @@ class WindowModel(ContextualModel):
             unroll_steps,
             num_negatives,
             seed,
-            _XLA_WORD_MULTIPLE if is_compiled else _WORD_MULTIPLE,
-            max(width for width, _ in self.config.filters) if is_compiled else None,
+            _XLA_WORD_MULTIPLE if self.jit_compile else _WORD_MULTIPLE,
+            # TensorFlow must know the number of characters before.
+            max(width for width, _ in self.config.filters) if self._can_compile else None,
         )
 
     def _evaluated(self, corpus, batch_size, unroll_steps):
@@ -349,8 +347,7 @@ class WindowModel(ContextualModel):
         It carries the state of the lanes on: without `training`, that of an evaluation.
         """
         lanes = self._lanes[bool(training)]
-        # Keras leaves sizes open. Where they are known, gradients have fewer operations.
-        words, targets = (ops.reshape(inputs[name], lanes.sizes) for name in ("inputs", "targets"))
+        words, targets = inputs["inputs"], inputs["targets"]
         state = [ops.copy(variable) for variable in lanes.state]  # as they are now
         if training and self.zero_starts:
             starts = inputs["starts"][:, None]
@@ -378,8 +375,8 @@ class WindowModel(ContextualModel):
         outputs = [ops.reshape(x, (-1, x.shape[-1])) for x in outputs]
         targets = [ops.reshape(targets[:, k], (-1,)) for k in range(2)]
         if "negatives" in inputs:
-            negatives = ops.reshape(inputs["negatives"], (self.num_negatives, 2))
-            samples = [negatives[:, k] for k in range(2)], ops.unstack(inputs["num_draws"][0])
+            negatives, num_draws = inputs["negatives"], inputs["num_draws"]
+            samples = ops.unstack(negatives, axis=1), ops.unstack(num_draws[0])
             losses = self.softmax.sampled_losses(outputs, targets, *samples)
         elif training:
             losses = map(self.softmax.loss, outputs, targets)
@@ -487,17 +484,38 @@ class _Windows(keras.utils.PyDataset):
         self._batches, self._next, self._last = None, 0, {}
 
     @contextlib.contextmanager
-    def raising(self):
-        """A context that raises an error of the iterator as it was. TensorFlow has another."""
+    def read(self):
+        """A context with what Keras reads. It raises an error as it was; TensorFlow's is another.
+
+        On TensorFlow it is a dataset. Of a `PyDataset` Keras makes one by `from_generator`, after
+        which glibc takes new pages from the system for each large tensor of the process.
+        """
         try:
-            yield
+            yield self._as_dataset() if keras.backend.backend() == "tensorflow" else self
         except Exception:
             if self._error is not None:
                 raise self._error from None
             raise
+        finally:
+            with self._lock:
+                self._is_closed = True
+                if self._batches is not None:
+                    self._batches.close()
 
-    def close(self):
-        with self._lock:
-            self._is_closed = True
-            if self._batches is not None:
-                self._batches.close()
+    def _as_dataset(self):
+        import tensorflow as tf
+
+        (first,) = self[0]
+
+        def find(index):
+            return list(self[int(index)][0].values())
+
+        def read(index):
+            found = tf.numpy_function(find, [index], [array.dtype for array in first.values()])
+            batch = dict(zip(first, found, strict=True))
+            for name, tensor in batch.items():
+                shape = first[name].shape
+                tensor.set_shape([None, *shape[1:]] if name == "characters" else shape)
+            return batch
+
+        return tf.data.Dataset.counter().map(read).prefetch(1)

@@ -66,8 +66,8 @@ def _train(options):
 def baseline(train, others):
     """Each word's most frequent tag, and the most frequent of all for others."""
     from keras_elmo.analysis.probing import most_frequent_tags
+    from keras_elmo.tags import scheme_of
     from keras_elmo.tasks.report import report_of_entities
-    from keras_elmo.tasks.tags import scheme_of
 
     tag_of = most_frequent_tags(_flat_pairs(*train))
     found = [list(map(tag_of, words)) for words in others[0]]

@@ -4,6 +4,7 @@ from keras_elmo.layers.bilm import BiLM
 from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
 from keras_elmo.layers.crf import CRF, CRFDecoder
 from keras_elmo.layers.crf_loss import CRFAccuracy, CRFLoss
+from keras_elmo.layers.entity_f1 import EntityF1
 from keras_elmo.layers.highway import Highway
 from keras_elmo.layers.masked_mean import MaskedMean
 from keras_elmo.layers.projected_lstm import ProjectedLSTMCell
@@ -16,6 +17,7 @@ __all__ = [
     "CRFDecoder",
     "CRFLoss",
     "CharCNNEmbedding",
+    "EntityF1",
     "Highway",
     "MaskedMean",
     "ProjectedLSTMCell",

@@ -186,7 +186,9 @@ class CRFDecoder(keras.layers.Layer):
 
 
 def best_tags(outputs):
-    """The most likely tags, int32 (batch, tokens), of a CRF's outputs or of scores of the tags."""
+    """The most likely tags, int32 (batch, tokens), of a CRF's outputs, of scores or of tags."""
+    if len(outputs.shape) == 2:
+        return ops.cast(outputs, "int32")
     return CRFDecoder()(outputs) if len(outputs.shape) == 4 else _argmax(outputs)
 
 

@@ -37,7 +37,7 @@ class CRFLoss(keras.losses.Loss):
 
     def call(self, y_true, y_pred):
         check_outputs(y_pred)
-        indices = _tag_indices(y_true)  # (batch, tokens)
+        indices = tag_indices(y_true)  # (batch, tokens)
         is_real = token_mask(y_pred)  # (batch, tokens)
         tags = ops.one_hot(indices, y_pred.shape[-1])  # (batch, tokens, tags)
         # Any tag may stand before the first one: its probability is the same after each.
@@ -69,7 +69,7 @@ class CRFAccuracy(keras.metrics.Mean):
         super().__init__(name=name, dtype=dtype)
 
     def update_state(self, y_true, y_pred, sample_weight=None):
-        y_true, y_pred = _tag_indices(ops.convert_to_tensor(y_true)), ops.convert_to_tensor(y_pred)
+        y_true, y_pred = tag_indices(ops.convert_to_tensor(y_true)), ops.convert_to_tensor(y_pred)
         is_right = ops.cast(best_tags(y_pred) == y_true, "float32")  # (batch, tokens)
         is_real = token_mask(y_pred) if len(y_pred.shape) == 4 else y_true >= 0
         weights = ops.cast(is_real, "float32")  # (batch, tokens)
@@ -85,7 +85,8 @@ def of_tokens(sample_weight):
     return weights[:, None] if len(weights.shape) == 1 else weights
 
 
-def _tag_indices(y_true):
+def tag_indices(y_true):
+    """The right tags as int32, (batch, tokens)."""
     if len(y_true.shape) == 3 and y_true.shape[-1] == 1:
         y_true = ops.squeeze(y_true, -1)
     if len(y_true.shape) != 2:

@@ -1,13 +1,11 @@
 """Models for a task: an `Elmo`, layers above it, and labels."""
 
-from keras_elmo.tasks.metrics import EntityF1
 from keras_elmo.tasks.report import Report, Scores
 from keras_elmo.tasks.tagger import Entity, TaggedToken, Tagger
 from keras_elmo.tasks.text_classifier import TextClassifier
 
 __all__ = [
     "Entity",
-    "EntityF1",
     "Report",
     "Scores",
     "TaggedToken",

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from keras_elmo.tasks import tags
+from keras_elmo import tags
 
 _HEADINGS = ("precision", "recall", "f1-score", "support")
 

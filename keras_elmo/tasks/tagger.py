@@ -8,16 +8,16 @@ import numpy as np
 import tensorflow as tf
 from keras import ops
 
+from keras_elmo import tags
 from keras_elmo.annotations import Labels, Source, Texts
 from keras_elmo.checks import check_integers, short_repr, warn
 from keras_elmo.layers.crf import CRF, best_tags, tag_probabilities
 from keras_elmo.layers.crf_loss import CRFAccuracy, CRFLoss
+from keras_elmo.layers.entity_f1 import EntityF1
 from keras_elmo.models.elmo import Elmo
-from keras_elmo.tasks import tags
 from keras_elmo.tasks.batches import dense
 from keras_elmo.tasks.examples import sentences_of, tokens_of
 from keras_elmo.tasks.labels import as_lists
-from keras_elmo.tasks.metrics import EntityF1
 from keras_elmo.tasks.report import report_of_entities, report_of_labels
 from keras_elmo.tasks.task_model import TaskModel
 from keras_elmo.text.reading import without_padding

@@ -14,8 +14,7 @@ from scripts import run_python
 from text.cases import CASES, outcome, text_of
 from text.tokenizer_cases import noise, texts
 
-from keras_elmo import Tagger, TextClassifier
-from keras_elmo.tasks import tags
+from keras_elmo import Tagger, TextClassifier, tags
 from keras_elmo.tasks.batches import word_rows
 from keras_elmo.text.tokenizers import get_tokenizer, token_spans
 

@@ -11,8 +11,7 @@ from tasks.cases import SENTENCES, TAGS, TEXTS, batched, padded
 from tasks.cases import TAG_NAMES as NAMES
 
 import keras_elmo
-from keras_elmo import Tagger
-from keras_elmo.tasks import tags
+from keras_elmo import Tagger, tags
 from keras_elmo.tasks.batches import as_batch, batches
 from keras_elmo.tasks.examples import read_examples
 

@@ -3,9 +3,9 @@
 import keras
 from keras import ops
 
-from keras_elmo.layers.crf import best_tags
-from keras_elmo.layers.crf_loss import of_tokens
-from keras_elmo.tasks import tags
+from keras_elmo import tags
+from keras_elmo.layers.crf import best_tags, token_mask
+from keras_elmo.layers.crf_loss import of_tokens, tag_indices
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
@@ -13,17 +13,28 @@ class EntityF1(keras.metrics.Metric):
     """The F1 score of entities, exact over all the data, as conlleval and seqeval count it: an
     entity is right if its type, its first and its last token are.
 
+    Masking: the tokens that a `CRF` has masked are left out, and those with a negative right tag.
+
     Args:
-        labels: list of tags, of the scheme BIO or IOBES.
+        labels: list of strings. The name of each tag, of the scheme BIO or IOBES.
 
     Call arguments:
-        y_true: int, (batch, tokens). The right tags; negative for padding.
-        y_pred: what a `CRF` returns, (batch, tokens, tags, tags), or scores of the tags, (batch,
-            tokens, tags).
+        y_true: int, (batch, tokens). The right tags, as places in `labels`.
+        y_pred: float, (batch, tokens, tags, tags), what a `CRF` returns; float, (batch, tokens,
+            tags), scores of the tags; or int, (batch, tokens), tags.
         sample_weight: float, (batch,) or (batch, tokens): a token of the weight 0 is left out.
+
+    Returns:
+        float32, (). From 0 to 1.
 
     Raises:
         ValueError: the labels are not of such a scheme.
+
+    Example:
+
+    >>> f1 = keras_elmo.EntityF1(["O", "B-PER", "I-PER"])
+    >>> float(f1([[1, 2, 0]], np.array([[1, 0, 0]])))
+    0.0
 
     Reference: Tjong Kim Sang and De Meulder 2003, section 2.
     """
@@ -43,8 +54,10 @@ class EntityF1(keras.metrics.Metric):
         )
 
     def update_state(self, y_true, y_pred, sample_weight=None):
-        y_true = ops.cast(y_true, "int32")  # (batch, tokens)
+        y_true = tag_indices(ops.convert_to_tensor(y_true))  # (batch, tokens)
         is_real = y_true >= 0
+        if len(y_pred.shape) == 4:
+            is_real = ops.logical_and(is_real, token_mask(y_pred))
         if sample_weight is not None:
             is_real = ops.logical_and(is_real, of_tokens(sample_weight) != 0)
         types, begins, ends = self._entities(y_true, is_real)  # (batch, tokens), like the following
@@ -67,7 +80,7 @@ class EntityF1(keras.metrics.Metric):
     def _entities(self, indices, is_real):
         """The type of each token's entity, or 0; and whether one begins, and ends, at the token."""
         none = len(self.labels)
-        indices = ops.where(is_real, ops.cast(indices, "int32"), none)  # (batch, tokens)
+        indices = ops.where(is_real, indices, none)  # (batch, tokens)
         before = ops.pad(indices[:, :-1], [(0, 0), (1, 0)], constant_values=none)
         goes_on = ops.take(self._goes_on.ravel(), before * (none + 1) + indices)
         types = ops.take(self._types, indices)

@@ -5,8 +5,7 @@ import re
 import pytest
 from seqeval.metrics.sequence_labeling import get_entities
 
-from keras_elmo.tasks import tags
-from keras_elmo.tasks.metrics import EntityF1
+from keras_elmo import EntityF1, tags
 
 BIO = ["O", *(f"{prefix}-{kind}" for prefix in "BI" for kind in ("PER", "LOC"))]
 IOBES = ["O", *(f"{prefix}-{kind}" for prefix in "BIES" for kind in ("PER", "LOC"))]

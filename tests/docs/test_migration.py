@@ -7,6 +7,7 @@ import shutil
 import pytest
 from checkpoints import write_checkpoint
 from code_blocks import ROOT, read_blocks, run_page
+from scripts import run_python
 
 import keras_elmo
 from keras_elmo.training import read_options
@@ -47,6 +48,27 @@ def test_new_code_runs(folder, small_config, page):
     bilm = keras_elmo.BiLanguageModel(small_config, [*WORDS, "sat"])
     bilm.save_pretrained(folder / "my-elmo")
     run_page(PAGES / f"{page}.md", folder)
+
+
+RUN_CRF = """
+import sys
+page, folder, other_backend = sys.argv[1:]
+sys.modules[other_backend] = None
+from code_blocks import run_page
+scope = run_page(page, folder)
+x, y, found, loaded = (scope[name] for name in ("x", "y", "found", "loaded"))
+assert (found == y[300:])[x[300:] > 0].all()
+assert (loaded.predict(x) == scope["model"].predict(x)).all()
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("backend, other", [("tensorflow", "jax"), ("jax", "tensorflow")])
+def test_the_crf_runs_on_tensorflow_and_on_jax_and_from_its_file(tmp_path, backend, other):
+    pytest.importorskip(backend)
+    arguments = PAGES / "crf.md", tmp_path, other
+    result = run_python("-c", RUN_CRF, *arguments, env={"KERAS_BACKEND": backend})
+    assert result.returncode == 0, result.stderr[-3000:]
 
 
 @pytest.mark.slow

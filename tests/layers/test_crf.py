@@ -7,7 +7,7 @@ import tensorflow as tf
 from keras import ops
 from layers.cases import run_in_jax
 
-from keras_elmo.layers import CRF, CRFAccuracy, CRFDecoder, CRFLoss
+from keras_elmo.layers import CRF, CRFAccuracy, CRFDecoder, CRFLoss, EntityF1
 from keras_elmo.layers.crf import tag_probabilities
 
 
@@ -41,6 +41,39 @@ def brute_force(layer, scores, mask, right):
     of_right = score_of(layer, scores, right[mask])
     # Impossible tags have the probability 0, also where no others are possible.
     return log_partition, max(values), of_right - log_partition if of_right > -np.inf else -np.inf
+
+
+def crf_log_likelihood(inputs, tag_indices, sequence_lengths, transition_params):
+    """That of TensorFlow Addons: the unary and the binary score of the tags, less the logarithm of
+    the sum over all sequences."""
+
+    def score(path, scores):
+        unary = sum(scores[t, tag] for t, tag in enumerate(path))
+        return unary + sum(transition_params[pair] for pair in itertools.pairwise(path))
+
+    found = []
+    for scores, tags, length in zip(inputs, tag_indices, sequence_lengths, strict=True):
+        paths = itertools.product(range(inputs.shape[-1]), repeat=length)
+        log_norm = np.logaddexp.reduce([score(path, scores) for path in paths])
+        found.append(score(tags[:length], scores) - log_norm)
+    return found
+
+
+@pytest.mark.parametrize("has_boundaries", [False, True])
+def test_the_loss_is_minus_the_log_likelihood_of_tensorflow_addons(has_boundaries):
+    rng, lengths = np.random.default_rng(9), np.array([0, 1, 2, 4, 5, 5])
+    inputs, tags = rng.normal(size=(6, 5, 3)).astype(np.float32), rng.integers(0, 3, (6, 5))
+    start, end = has_boundaries * rng.normal(size=(2, 3))
+    transitions, layer = rng.normal(size=(3, 3)), CRF()
+    layer.build(inputs.shape)
+    layer.set_weights([start, transitions, end])
+    outputs = layer(inputs, mask=np.arange(5) < lengths[:, None])
+    losses = np.asarray(CRFLoss(reduction=None)(tags, outputs)).sum(1)
+    # `tfa.layers.CRF` adds its boundaries to the scores of the first and of the last token.
+    inputs[:, 0] += start
+    inputs[np.arange(1, 6), lengths[1:] - 1] += end
+    expected = crf_log_likelihood(inputs, tags, lengths, transitions)
+    np.testing.assert_allclose(-losses, expected, rtol=0, atol=1e-5)
 
 
 def forbid_at_random(rng, layer, scores, value, share=0.25):
@@ -206,7 +239,7 @@ def test_gradients_of_a_long_sequence_are_finite():
 IN_JAX = """
 import sys
 import jax, keras, numpy as np
-from keras_elmo.layers import CRF, CRFDecoder, CRFLoss
+from keras_elmo.layers import CRF, CRFDecoder, CRFLoss, EntityF1
 assert keras.backend.backend() == "jax"
 case = np.load(sys.argv[1])
 scores, mask, tags = case["scores"], case["mask"], case["tags"]
@@ -218,6 +251,10 @@ np.testing.assert_array_equal(CRFDecoder()(outputs), tags)
 losses = CRFLoss(reduction=None)(case["right"], outputs)
 for found, name in ((outputs, "outputs"), (losses, "losses")):
     np.testing.assert_allclose(found, case[name], rtol=1e-5, atol=1e-5)
+f1 = EntityF1(["O", "B-A", "I-A", "B-B", "I-B"])
+state = [v.value for v in f1.variables]
+state = jax.jit(f1.stateless_update_state)(state, case["right"], outputs)
+assert 0.1 < f1.stateless_result(state) == case["f1"] < 0.9
 
 def loss(scores, *weights):
     outputs, _ = layer.stateless_call(weights, [], scores, mask=mask)
@@ -243,18 +280,20 @@ def test_jax_gives_the_same(tmp_path):
     outputs = layer(scores, mask=mask)
     tags = np.asarray(CRFDecoder()(outputs))
     losses = np.asarray(CRFLoss(reduction=None)(right, outputs))
+    f1 = EntityF1(["O", "B-A", "I-A", "B-B", "I-B"])(right, outputs)
     assert 20 < np.isinf(losses).sum() < 1500
     _, gradients = losses_and_gradients(layer, scores, mask, tags, np.ones(size[0], bool))
     arrays = {f"weight{k}": v.numpy() for k, v in enumerate(layer.trainable_variables)}
     arrays |= {f"gradient{k}": gradient for k, gradient in enumerate(gradients)}
     arrays |= {"scores": scores, "mask": mask, "right": right, "outputs": outputs}
-    run_in_jax(IN_JAX, tmp_path, **arrays, tags=tags, losses=losses)
+    run_in_jax(IN_JAX, tmp_path, **arrays, tags=tags, losses=losses, f1=f1)
 
 
 def test_a_tagger_learns_what_only_the_tag_before_tells_and_is_saved(tmp_path):
     layers = [keras.layers.Embedding(7, 4, mask_zero=True), keras.layers.Dense(3), CRF()]
     model = keras.Sequential([keras.Input((None,)), *layers])
-    model.compile(keras.optimizers.Adam(0.1), CRFLoss(), metrics=[CRFAccuracy()])
+    metrics = [CRFAccuracy(), EntityF1(["O", "B-X", "I-X"])]
+    model.compile(keras.optimizers.Adam(0.1), CRFLoss(), metrics=metrics)
     words = np.array([[2, 1, 3, 1], [3, 1, 0, 0], [2, 1, 2, 1], [3, 1, 3, 0]])  # 0 is padding
     # The tag of word 1 is 1 after a word 2, and 2 after a word 3.
     tags = np.array([[1, 1, 2, 2], [2, 2, 9, 9], [1, 1, 1, 1], [2, 2, 2, 9]])
@@ -269,8 +308,8 @@ def test_a_tagger_learns_what_only_the_tag_before_tells_and_is_saved(tmp_path):
     assert np.isfinite(transitions[~is_forbidden]).all() and transitions.any()
     model.save(tmp_path / "tagger.keras")
     again = keras.models.load_model(tmp_path / "tagger.keras")
-    loss, accuracy = again.evaluate(words, tags, batch_size=3, verbose=0)
-    assert accuracy == 1 and loss < 0.2 * first
+    loss, accuracy, f1 = again.evaluate(words, tags, batch_size=3, verbose=0)
+    assert accuracy == f1 == 1 and loss < 0.2 * first
     outputs = again(words)
     by_hand = np.asarray(CRFLoss(reduction=None)(tags, outputs))[is_real].mean()
     assert again.evaluate(words, tags, verbose=0)[0] == pytest.approx(by_hand, rel=1e-5)

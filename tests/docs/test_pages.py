@@ -22,8 +22,6 @@ def folder(tmp_path):
     for path in tmp_path.glob("examples/data/genres.*.csv"):  # test_figures.py reads all of it
         path.write_text("".join(path.open(encoding="utf-8").readlines()[:33]), encoding="utf-8")
     (tmp_path / "prose.txt").write_text("In 1999, the bank failed.\n", encoding="utf-8")
-    rows = ['"A warm and funny film, never dull.",5', "I want my two hours back.,1"]
-    (tmp_path / "films.csv").write_text("\n".join(["text,stars", *20 * rows]), encoding="utf-8")
     (tmp_path / "text").mkdir()
     with gzip.open(tmp_path / "text/a.gz", "wt", encoding="utf-8") as file:
         file.write("\n".join(100 * SENTENCES))

@@ -60,8 +60,8 @@ class CRFAccuracy(keras.metrics.Mean):
 
     Call arguments:
         y_true: int, (batch, tokens). The right tags; without a CRF negative for padding.
-        y_pred: float. What a `CRF` returns, (batch, tokens, tags, tags), or scores of the tags,
-            (batch, tokens, tags).
+        y_pred: float, (batch, tokens, tags, tags), what a `CRF` returns; float, (batch, tokens,
+            tags), scores of the tags; or int, (batch, tokens), tags.
         sample_weight: float, (batch,) or (batch, tokens), or `None`.
     """
 

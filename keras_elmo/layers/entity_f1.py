@@ -33,8 +33,8 @@ class EntityF1(keras.metrics.Metric):
     Example:
 
     >>> f1 = keras_elmo.EntityF1(["O", "B-PER", "I-PER"])
-    >>> float(f1([[1, 2, 0]], np.array([[1, 0, 0]])))
-    0.0
+    >>> float(f1([[1, 2, 0, 1]], [[1, 0, 0, 1]]))  # the second of two entities is right
+    0.5
 
     Reference: Tjong Kim Sang and De Meulder 2003, section 2.
     """
@@ -54,7 +54,7 @@ class EntityF1(keras.metrics.Metric):
         )
 
     def update_state(self, y_true, y_pred, sample_weight=None):
-        y_true = tag_indices(ops.convert_to_tensor(y_true))  # (batch, tokens)
+        y_true, y_pred = tag_indices(ops.convert_to_tensor(y_true)), ops.convert_to_tensor(y_pred)
         is_real = y_true >= 0
         if len(y_pred.shape) == 4:
             is_real = ops.logical_and(is_real, token_mask(y_pred))

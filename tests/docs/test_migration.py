@@ -4,6 +4,7 @@ import dataclasses
 import json
 import shutil
 
+import keras
 import pytest
 from checkpoints import write_checkpoint
 from code_blocks import ROOT, read_blocks, run_page
@@ -48,6 +49,16 @@ def test_new_code_runs(folder, small_config, page):
     bilm = keras_elmo.BiLanguageModel(small_config, [*WORDS, "sat"])
     bilm.save_pretrained(folder / "my-elmo")
     run_page(PAGES / f"{page}.md", folder)
+
+
+@pytest.mark.slow
+def test_the_error_of_keras_that_the_tf_hub_page_names():
+    hub = pytest.importorskip("tensorflow_hub", reason="tensorflow_hub is not installed")
+    with pytest.raises(ValueError) as error:
+        keras.Sequential([hub.KerasLayer(lambda texts: texts)])
+    message = str(error.value).partition(" Received:")[0]
+    text = (PAGES / "tf-hub.md").read_text(encoding="utf-8")
+    assert f'"{message}"' in text.replace("\n", " ")
 
 
 RUN_CRF = """

@@ -15,7 +15,7 @@ import keras_elmo
 from benchmarks import report
 from keras_elmo.analysis import probing
 from keras_elmo.analysis.occurrences import find_occurrences, unit_vectors
-from keras_elmo.files.labelled_files import read_conllu
+from keras_elmo.files.labelled_files import read_tagged
 
 BANK = {
     "river": [
@@ -58,7 +58,7 @@ def bank(elmo):
 def speech(elmo, folder, most=None):
     """The accuracies of parts of speech: a row for each kind of vectors."""
     train, dev, test = (
-        [rows[:most] for rows in read_conllu(folder / f"{part}.conllu")]
+        [rows[:most] for rows in read_tagged(folder / f"{part}.conllu")]
         for part in ("train", "dev", "test")
     )
     table = {}

@@ -43,7 +43,7 @@ from sklearn.linear_model import LogisticRegression
 import keras_elmo
 from benchmarks import report
 from keras_elmo import Tagger, TextClassifier
-from keras_elmo.files.labelled_files import read_conllu, read_tagged, read_texts
+from keras_elmo.files.labelled_files import read_tagged, read_texts
 from keras_elmo.files.text_files import read_lines
 from keras_elmo.models.kernel_rounding import KernelRounding
 from keras_elmo_cli import classify, tag
@@ -78,7 +78,7 @@ def tasks(folder):
     entities = partial(read_parts, DATA / "entities.{}.txt", read_tagged)
     sentences = partial(read_parts, folder / "sst2/{}.tsv", read_texts)
     wnut17 = partial(read_parts, folder / "wnut17/{}.conll", read_tagged)
-    ewt = partial(read_parts, folder / "ud-english-ewt/{}.conllu", read_conllu)
+    ewt = partial(read_parts, folder / "ud-english-ewt/{}.conllu", read_tagged)
     texts = reviews, TextClassifier, classify.baseline, "whitespace"
     crf = entities, Tagger, tag.baseline, None
     softmax = entities, partial(Tagger, crf=False), tag.baseline, None

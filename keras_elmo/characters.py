@@ -66,6 +66,23 @@ def text_to_bytes(text):
         return _NO_BYTE.sub("\ufffd", text).encode("utf-8", "surrogateescape")
 
 
+def token_spans_of_texts(texts, tokenizer):
+    """For each text, where the tokens of a tokenizer are: lists of pairs, in characters."""
+    if not hasattr(tokenizer, "tokenize_with_offsets"):
+        raise ValueError(
+            "`tokenizer` must have a method `tokenize_with_offsets`, as the tokenizers of this "
+            f"package have. Received: tokenizer={tokenizer!r}"
+        )
+    _, *offsets = tokenizer.tokenize_with_offsets([text_to_bytes(text) for text in texts])
+    spans = []
+    for text, *edges in zip(texts, *(offset.to_list() for offset in offsets), strict=True):
+        # By the index of a byte, the character that it belongs to; and at the end, their number.
+        sizes = [len(text_to_bytes(character)) for character in text]
+        character_at = np.repeat(np.arange(len(text) + 1), [*sizes, 1])
+        spans.append(list(zip(*(character_at[edge].tolist() for edge in edges), strict=True)))
+    return spans
+
+
 def word_to_ids(word, max_characters=DEFAULT_MAX_CHARACTERS):
     """The character ids of one word, `str` or `bytes`: a list of `max_characters` ints.
 

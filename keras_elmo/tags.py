@@ -8,13 +8,18 @@ Where entities begin and end, also in sequences that the scheme does not allow, 
 conlleval says, and seqeval: an `I-PER` after a tag that is not of the type PER begins an entity.
 """
 
+import bisect
 import re
+from collections.abc import Sequence
 
 import numpy as np
 
-_TAG = re.compile("([BIMESLU])(?:[-_](.*))?|(.+)[-_]([BIMESLU])", re.IGNORECASE)
+from keras_elmo.checks import check_choice
+
+_TAG = re.compile("([BIMESLU])(?:[-_](.*))?|(.+)[-_]([BIMESLU])", re.IGNORECASE | re.DOTALL)
 _SAME = {"M": "I", "L": "E", "U": "S"}
 _OUTSIDE = ("O", "")
+_Tokens, _Spans = Sequence[tuple[int, int]], list[tuple[int, int, str]]
 
 
 def scheme_of(labels):
@@ -78,3 +83,53 @@ def entities(tags):
             found.append((part[1], index, index + 1))
         before = part
     return found
+
+
+def tags_of_spans(tokens: _Tokens, spans: _Spans, scheme: str = "BIO") -> tuple[list[str], _Spans]:
+    """The tags of a text's tokens, from spans of its characters, such as annotators mark.
+
+    A span that begins or ends within a token takes the whole tokens that it touches. Of spans that
+    then share a token, only the longest gets tags, or the first of the longest.
+    A span without a token gets none.
+
+    Args:
+        tokens: list of pairs of ints, as `keras_elmo.text.token_spans` gives them.
+        spans: list of triples: the index of a first character, that of the one after the last, and
+            a label, such as `"PER"`.
+        scheme: `"BIO"` or `"IOBES"`.
+
+    Returns:
+        A pair: the tags, a string for each token; and the spans that `spans_of_tags` does not give
+        back: those that begin or end within a token, share one with others or have none.
+
+    Example:
+
+    >>> tokens = token_spans("Ada met Charles.", "treebank")
+    >>> tags_of_spans(tokens, [(0, 3, "PER"), (8, 12, "PER")])
+    (['B-PER', 'O', 'B-PER', 'O'], [(8, 12, 'PER')])
+    """
+    check_choice(("BIO", "IOBES"), scheme=scheme)
+    starts, ends = [token[0] for token in tokens], [token[1] for token in tokens]
+    tags = ["O"] * len(tokens)
+    for start, end, label in sorted(spans, key=lambda span: span[0] - span[1]):
+        first, last = bisect.bisect_right(ends, start), bisect.bisect_left(starts, end)
+        if set(tags[first:last]) == {"O"}:
+            tags[first:last] = [f"B-{label}", *[f"I-{label}"] * (last - first - 1)]
+            if scheme == "IOBES":
+                tags[last - 1] = f"E-{label}" if last - first > 1 else f"S-{label}"
+    found = set(spans_of_tags(tokens, tags))
+    return tags, [span for span in spans if tuple(span) not in found]
+
+
+def spans_of_tags(tokens: _Tokens, tags: Sequence[str]) -> _Spans:
+    """The spans of a text's entities, from the tags of its tokens in any scheme.
+
+    It is the reverse of `tags_of_spans`.
+
+    Raises:
+        ValueError: the tokens do not have a tag each.
+    """
+    if len(tokens) != len(tags):
+        received = f"{len(tokens):,} tokens, {len(tags):,} tags"
+        raise ValueError(f"Each token must have a tag. Received: {received}")
+    return [(tokens[a][0], tokens[b - 1][1], label) for label, a, b in entities(tags)]

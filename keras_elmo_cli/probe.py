@@ -43,10 +43,10 @@ def _run_tags(options):
         keras-elmo probe tags train.conllu test.conllu -m tiny --label-field xpos
     """
     from keras_elmo.analysis import probing
-    from keras_elmo.files.labelled_files import read_conllu
+    from keras_elmo.files.labelled_files import read_tagged
 
     train, *tests = (  # before a model is loaded
-        read_conllu(path, options.label_field, options.encoding, options.errors)
+        read_tagged(path, None, options.label_field, "conllu", options.encoding, options.errors)
         for path in (options.train, *options.tests)
     )
     elmo = load_elmo(options, tokenizer=None)

@@ -3,6 +3,7 @@
 import json
 
 from keras_elmo_cli import task_steps
+from keras_elmo_cli.inputs import chosen
 from keras_elmo_cli.options import FORMATS, SWITCH, add_commands
 
 _FORMATS = ("conll", "conllu")  # of files with a token a line
@@ -12,8 +13,9 @@ TASK = task_steps.Task(
     "Tagger",
     "read_tagged",
     "CoNLL: a token a line, with its tag in another column, and a blank line after each sentence; "
-    "or *.conllu; or see --field",
-    "with --field, the field or column with the tags, a list, or tags with spaces between; of "
+    "or *.conllu; or see --field; or *.ann, with *.txt, or a folder of brat; or *.pubtator",
+    "with --field, the field or column with the tags, a list, or tags with spaces between, or "
+    "with spans of characters and their labels (of doccano, Prodigy or spaCy); of "
     "*.conllu files upos (the default), xpos or deprel; of other CoNLL the number of the column, "
     "from 0, or from -1, the last, which is the default, or its name in the first line",
     (*_FORMATS, *FORMATS[1:]),
@@ -22,6 +24,7 @@ TASK = task_steps.Task(
         ("token_field", f"{_COLUMN}of the token (default: the first)"),
         ("sentence_field", f"{_COLUMN}that changes where a sentence begins, as in *.csv files"),
     ),
+    ("brat", "pubtator"),
 )
 _EVALUATE = """Score a tagger on a file with tags.
 
@@ -91,18 +94,22 @@ def _add_label_arguments(parser):
     parser.add_argument(
         "--entities",
         **SWITCH,
-        help="print the entities of each text as JSON, with their scores and characters; of a list "
-        "of tokens, with the numbers of its tokens",
+        help="print each text with its entities as JSON, as doccano and `tag train --field text "
+        "--label-field label` read it: characters (of a list of tokens, tokens) and labels; and "
+        "their scores",
     )
 
 
 def _batches(options):
     """Pairs: a list of texts, or of lists of tokens; and the `Sentence` of each, or `None`."""
+    from keras_elmo.files.labelled_files import read_sentences
     from keras_elmo.files.records import Words, as_token, suffix_of
 
     has_columns = (options.token_field, options.sentence_field) != (None, None)
     if has_columns or (options.format or suffix_of(options.file)[1:].removesuffix("p")) in _FORMATS:
-        found = TASK.read(options, options.file, "read_sentences", has_tags=False)
+        fields = chosen(options, "token_field", "label_field", "sentence_field")
+        what = options.file, options.field, fields, options.format
+        found = read_sentences(*what, (options.encoding, options.errors), has_tags=False)
         found = [row for row in found if row.tokens or (row.lines and not options.entities)]
         yield [sentence.tokens for sentence in found], found
         return
@@ -125,8 +132,10 @@ def _label(options):
     for texts, sentences in _batches(options):
         if options.entities:
             for text, found in zip(texts, model.entities(texts), strict=True):
-                rows = [{**entity._asdict(), "score": round(entity.score, 3)} for entity in found]
-                print(json.dumps({"text": text, "entities": rows}, ensure_ascii=False))
+                spans = [[entity.start, entity.end, entity.label] for entity in found]
+                scores = [round(entity.score, 3) for entity in found]
+                row = {"text": text, "label": spans, "scores": scores}
+                print(json.dumps(row, ensure_ascii=False))
             continue
         for row, sentence in zip(model.tag(texts), sentences, strict=True):
             lines = [f"{token}\t{tag}" for token, tag in row]

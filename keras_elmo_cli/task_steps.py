@@ -24,6 +24,7 @@ class Task(NamedTuple):
     formats: tuple = FORMATS
     packaged: str = ""
     columns: tuple = ()  # options of the command's own that the reader takes
+    span_formats: tuple = ()  # of files with labels, whose texts the reader splits
 
     def add_train_arguments(self, parser):
         self._add_labelled_file(parser, "train", "TRAIN")
@@ -62,7 +63,7 @@ class Task(NamedTuple):
         help = f"{self.form}; *.gz is decompressed; - for standard input"
         parser.add_input(name, metavar=metavar, help=help)
         parser.add_shared("--field")
-        parser.add_shared("--format", choices=self.formats)
+        parser.add_shared("--format", choices=(*self.formats, *self.span_formats))
         parser.add_argument("--label-field", metavar="NAME", help=self.label_form)
         self._add_columns(parser)
 
@@ -75,14 +76,16 @@ class Task(NamedTuple):
         parser.add_shared("--model", metavar="MODEL", help=help + self.packaged)
         parser.add_shared("--tokenizer", "--encoding", "--errors")
 
-    def read(self, options, file, reader=None, **kwargs):
-        """The texts of a file and their labels; or what another function of the files gives."""
+    def read(self, options, file, tokenizer=None):
+        """The texts of a file and their labels. `tokenizer` is used if none is typed."""
         from keras_elmo.files import labelled_files
+        from keras_elmo.text import get_tokenizer
 
         names = ("field", "label_field", "format", "encoding", "errors", *dict(self.columns))
-        return getattr(labelled_files, reader or self.reader)(
-            file, **chosen(options, *names), **kwargs
-        )
+        arguments = chosen(options, *names)
+        if self.span_formats:
+            arguments["tokenizer"] = get_tokenizer(options.tokenizer or tokenizer)
+        return getattr(labelled_files, self.reader)(file, **arguments)
 
     def read_parts(self, options):
         """The files of a training: a dict from `"train"`, `"dev"`, `"test"` to pairs of lists."""
@@ -127,8 +130,9 @@ class Task(NamedTuple):
 
     def evaluate(self, options):
         """Prints the report of a trained model on a file with labels."""
-        texts, labels = self.read(options, options.file)
-        print(self.load(options).report(texts, labels))
+        model = self.load(options)
+        texts, labels = self.read(options, options.file, tokenizer=model.elmo.tokenizer)
+        print(model.report(texts, labels))
 
 
 def _fit(options, model, data):

@@ -2,12 +2,16 @@ import itertools
 import random
 import re
 
+import hypothesis.strategies as st
 import pytest
+from hypothesis import given, settings
 from seqeval.metrics.sequence_labeling import get_entities
 
 from keras_elmo import EntityF1, tags
+from keras_elmo.text import token_spans
 
 BIO = ["O", *(f"{prefix}-{kind}" for prefix in "BI" for kind in ("PER", "LOC"))]
+TOKENS = [(0, 1), (1, 2), (2, 3)]
 IOBES = ["O", *(f"{prefix}-{kind}" for prefix in "BIES" for kind in ("PER", "LOC"))]
 
 
@@ -69,21 +73,57 @@ def test_the_label_that_is_no_tag_is_named(odd):
         EntityF1([*BIO, odd])
 
 
-def encode(spans, length, scheme):
-    """The tags of entities that do not overlap."""
-    row = ["O"] * length
-    for kind, start, end in spans:
-        row[start:end] = [f"I-{kind}"] * (end - start)
-        row[start] = f"B-{kind}"
-        if scheme == "IOBES":
-            row[end - 1] = f"E-{kind}" if end - start > 1 else f"S-{kind}"
-    return row
-
-
 @pytest.mark.parametrize(("labels", "scheme"), [(BIO, "BIO"), (IOBES, "IOBES")])
 def test_the_allowed_sequences_are_those_that_some_entities_have(labels, scheme):
     pairs, none = tags.transitions(labels), len(labels)
     for row in itertools.product(range(len(labels)), repeat=3):
         names = [labels[k] for k in row]
         is_allowed = all(pairs[a, b] for a, b in itertools.pairwise((none, *row, none)))
-        assert is_allowed == (encode(tags.entities(names), 3, scheme) == names)
+        spans = tags.spans_of_tags(TOKENS, names)
+        assert is_allowed == (tags.tags_of_spans(TOKENS, spans, scheme) == (names, []))
+
+
+PIECES = ["Ada", " ", "don't", ".", "\n", "\u00a0", "e\u0301", "\u200d", "\U0001f680", "日本"]
+SCHEMES = st.sampled_from(["BIO", "IOBES"])
+
+
+@st.composite
+def texts_with_spans(draw):
+    pieces = draw(st.lists(st.sampled_from(PIECES), max_size=12))
+    edges = st.sampled_from([0, *itertools.accumulate(map(len, pieces))])
+    edges |= st.integers(0, len("".join(pieces)))
+    spans = draw(st.lists(st.tuples(edges, edges, st.sampled_from(["PER", "LOC", ""])), max_size=5))
+    return "".join(pieces), list({span for span in spans if span[0] < span[1]})
+
+
+@settings(deadline=None)
+@given(texts_with_spans(), st.sampled_from(["whitespace", "treebank", "characters"]), SCHEMES)
+def test_spans_become_tags_and_spans_again_or_are_reported(case, tokenizer, scheme):
+    spans, tokens = case[1], token_spans(case[0], tokenizer)
+    row, misfits = tags.tags_of_spans(tokens, spans, scheme)
+    found = tags.spans_of_tags(tokens, row)
+    assert set(found) & set(spans) == set(spans) - set(misfits)
+    assert tags.tags_of_spans(tokens, found, scheme) == (row, [])
+    touched = [{k for k, (a, b) in enumerate(tokens) if a < y and x < b} for x, y, _ in spans]
+    taken = [
+        own and (tokens[min(own)][0], tokens[max(own)][1], span[2])
+        for span, own in zip(spans, touched, strict=True)
+    ]
+    assert set(found) <= set(filter(None, taken))
+    for span, own, whole in zip(spans, touched, taken, strict=True):
+        is_apart = sum(bool(own & other) for other in touched) == 1
+        assert span in found or span != whole or not is_apart
+
+
+def test_spans_within_tokens_and_spans_that_overlap():
+    tokens = token_spans("Ada King-Noel, Byron", "treebank")
+    spans = [(0, 8, "X"), (0, 13, "X"), (9, 13, "Y"), (13, 15, "Z"), (15, 20, "W"), (3, 4, "V")]
+    row = ["B-X", "I-X", "B-Z", "B-W"]
+    misfits = [spans[0], spans[2], spans[3], spans[5]]
+    assert tags.tags_of_spans(tokens, spans) == (row, misfits)
+    assert tags.spans_of_tags(tokens, row) == [spans[1], (13, 14, "Z"), spans[4]]
+    assert tags.tags_of_spans(tokens, spans[1:2], "IOBES")[0] == ["B-X", "E-X", "O", "O"]
+    with pytest.raises(ValueError, match="Received: 4 tokens, 3 tags"):
+        tags.spans_of_tags(tokens, row[:3])
+    with pytest.raises(ValueError, match="`scheme` must be one of"):
+        tags.tags_of_spans(tokens, spans, "BILOU")

@@ -15,7 +15,7 @@ import numpy as np
 
 from keras_elmo.analysis.occurrences import unit_vectors
 from keras_elmo.checks import check_library
-from keras_elmo.files.labelled_files import read_conllu, read_senses
+from keras_elmo.files.labelled_files import read_senses, read_tagged
 from keras_elmo.layers import ScalarMix
 from keras_elmo.process.signals import check_signals
 
@@ -92,7 +92,7 @@ def probe_tags(elmo, train, test, label_field="upos", progress=False):
 
 def _tagged(data, label_field):
     if isinstance(data, str | os.PathLike):
-        return read_conllu(data, label_field)
+        return read_tagged(data, None, label_field, "conllu")
     sentences, tags = ([list(row) for row in rows] for rows in data)
     if [len(row) for row in sentences] != [len(row) for row in tags]:
         num_tokens, num_tags = (sum(map(len, rows)) for rows in (sentences, tags))

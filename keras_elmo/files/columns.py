@@ -58,14 +58,13 @@ class _Row(NamedTuple):
         return self.cells[column] if -len(self.cells) <= column < len(self.cells) else ""
 
 
-def read_columns(path, format, encoding, errors, fields, has_tags=True):
+def read_columns(path, format, decoding, fields, has_tags=True):
     """The `Sentence`s of a file, and parts without tokens; see `read_tagged`.
 
-    `fields` is a dict of its `token_field`, `label_field` and `sentence_field`. If not `has_tags`,
-    tokens may have none.
+    For the arguments see `read_sentences`.
     """
     name, given = input_name(path), [field for field in fields.values() if field is not None]
-    rows = _read_rows(path, format, encoding, errors, given)
+    rows = _read_rows(path, format, decoding, given)
     declared = _DECLARATION.match(rows[0].line) if rows else None
     names = declared[1].lower().split() if declared else _CONLLU if format == "conllu" else []
     is_conllu, is_table = bool(names), format == "csv"
@@ -117,7 +116,7 @@ def read_columns(path, format, encoding, errors, fields, has_tags=True):
                 raise ValueError(
                     f"Each line of {name} must hold a token and a tag, or be blank. Received: line "
                     f"{row.number:,}, {short_repr(row.line or row.cells)}, with {len(row.cells)} "
-                    f"columns in a sentence of {count}"
+                    f"columns in a sentence of {count}. (`format` names others, as pubtator.)"
                 )
     cells, max_words = clear[0].cells if clear else (), 1 if is_table else 2 if has_tags else None
     check_sentences(name, sentences, max_words, cells, is_whole)
@@ -179,10 +178,10 @@ def _is_count(tokens):
     return all(found) and numbers == list(range(numbers[0], numbers[0] + len(numbers)))
 
 
-def _read_rows(path, format, encoding, errors, given):
+def _read_rows(path, format, decoding, given):
     name = input_name(path)
     with open_text(path) as file:
-        lines = decode_lines(file, name, encoding, errors, keep_ends=format == "csv")
+        lines = decode_lines(file, name, *decoding, keep_ends=format == "csv")
         if format == "csv":
             return [_Row(number, "", cells) for number, cells in csv_rows(lines, name, given)]
         lines = list(lines)

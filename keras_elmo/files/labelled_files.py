@@ -1,6 +1,7 @@
 """Files of texts with labels, of tokens with tags (CoNLL, CoNLL-U), and of words with senses."""
 
 import json
+import os
 import pathlib
 
 from keras_elmo.checks import short_repr
@@ -14,9 +15,12 @@ from keras_elmo.files.records import (
     format_by_name,
     suffix_of,
 )
+from keras_elmo.files.spans import as_spans, read_brat, read_pubtator, sentences_of
 from keras_elmo.files.text_files import input_name, open_text, read_lines
 
 TAG_COLUMNS = ("upos", "xpos", "deprel")  # the columns of CoNLL-U that hold a tag for each word
+_SUFFIXES = {".conllu": "conllu", ".conllup": "conllu", ".ann": "brat", ".pubtator": "pubtator"}
+_SPANS = {"brat": read_brat, "pubtator": read_pubtator}
 
 
 def read_texts(path, field=None, label_field=None, format=None, encoding="utf-8", errors="strict"):
@@ -71,22 +75,33 @@ def read_tagged(
     errors="strict",
     token_field=None,
     sentence_field=None,
+    tokenizer=None,
 ):
     """Reads sentences as tokens, and their tags: a pair of lists, with a list for each sentence.
 
     Args:
         path: a file in the format of CoNLL: one token a line, its columns with tabs or spaces
-            between them, and a blank line after each sentence; `*.conllu`, see `read_conllu`; a
-            CSV file with a token a row; or with `field` a file of JSON Lines, CSV or TSV.
+            between them, and a blank line after each sentence; `*.conllu`; a CSV file with a token
+            a row; or with `field` a file of JSON Lines, CSV or TSV; or a file of brat, `*.ann`
+            beside `*.txt`, or a folder of them; or `*.pubtator`.
         field, label_field: strings. The names of the fields with the tokens and their tags: lists,
-            or strings with spaces between. With a token a line, `label_field` is the column of the
-            tag: its number, from 0, or from -1 at the end, which is the default; or its name, if
-            the first line names the columns.
-        format: `"conll"`, `"conllu"`, or see `read_texts`, also for `encoding` and `errors`.
+            or strings with spaces between; or with a text and its spans, as doccano, Prodigy and
+            spaCy write them. With a token a line, `label_field` is the column of the tag: its
+            number, from 0, or from -1 at the end, which is the default; or its name, if the first
+            line names the columns.
+        format: `"conll"`, `"conllu"`, `"brat"`, `"pubtator"`, or see `read_texts`, also for
+            `encoding` and `errors`.
         token_field: with a token a line, the column of the token (`None`: the first), a number or a
             name.
         sentence_field: the same for a column whose value, where it is not blank and another one
             than before, begins a sentence, as in CSV files without blank lines.
+        tokenizer: an object such as `keras_elmo.TreebankTokenizer()`, which splits the texts of
+            files with spans. Their lines are sentences, and their tags BIO, see
+            `keras_elmo.tasks.tags_of_spans`; a warning counts the spans that it reports.
+
+    Of CoNLL-U, `label_field` is `"upos"` (the default), `"xpos"` or `"deprel"`; words of several
+    tokens (`1-2`) and empty nodes (`1.1`) are left out. A space within a word becomes a no-break
+    space, so that the word stays one token wherever a text is split.
 
     Columns are also named by the line `# global.columns` of CoNLL-U Plus. Where each word of a line
     has its tag, as in `Ada|B-PER met|O`, a line is a sentence.
@@ -95,8 +110,8 @@ def read_tagged(
     it has another number of columns than the file's tokens, or begins with `# ` and has a tag that
     the other lines do not have. (Lines such as `# O` are tokens.)
     """
-    decoding, columns = (encoding, errors), (token_field, sentence_field)
-    found = read_sentences(path, field, label_field, format, *decoding, *columns)
+    fields = dict(token_field=token_field, label_field=label_field, sentence_field=sentence_field)
+    found = read_sentences(path, field, fields, format, (encoding, errors), tokenizer)
     if not (pairs := [row[:2] for row in found if row.tokens]):
         raise ValueError(
             f"{input_name(path)} must hold tokens with tags. Received: blank lines only"
@@ -105,45 +120,45 @@ def read_tagged(
     return sentences, tags
 
 
-def read_conllu(path, label_field="upos", encoding="utf-8", errors="strict"):
-    """Reads the words and the tags of a CoNLL-U file, like `read_tagged`.
-
-    Words of several tokens (`1-2`) and empty nodes (`1.1`) are left out. A space within a word
-    becomes a no-break space, so that the word stays one token wherever a text is split.
-    `label_field` is `"upos"`, `"xpos"` or `"deprel"`.
-    """
-    return read_tagged(path, None, label_field, "conllu", encoding, errors)
-
-
-def read_sentences(
-    path, field, label_field, format, encoding, errors, token_field, sentence_field, has_tags=True
-):
+def read_sentences(path, field, fields, format, decoding, tokenizer=None, has_tags=True):
     """The `Sentence`s of a file, see `read_tagged`; of a file with a token a line also the parts
-    without tokens, and, if not `has_tags`, tokens without tags."""
-    has_columns = (token_field, sentence_field) != (None, None)
-    is_conllu = format is None and suffix_of(path) in (".conllu", ".conllup")
-    format = "conllu" if is_conllu else format or format_by_name(path)
-    is_record = format in ("jsonl", "fasta") or (format == "csv" and not has_columns)
-    if (field is not None and (has_columns or format == "conllu")) or (has_columns and is_record):
+    without tokens, and, if not `has_tags`, tokens without tags. `fields` is a dict of its
+    `token_field`, `label_field` and `sentence_field`, and `decoding` its `encoding` and `errors`.
+    """
+    name, format, label_field = input_name(path), format or _format_of(path), fields["label_field"]
+    has_columns = (fields["token_field"], fields["sentence_field"]) != (None, None)
+    is_record = format in ("jsonl", "fasta", *_SPANS) or (format == "csv" and not has_columns)
+    is_alone = has_columns or format in ("conllu", *_SPANS)
+    if (field is not None and is_alone) or (has_columns and is_record):
         raise ValueError(
-            "With `token_field` each token must be a line of CoNLL or a row of CSV, and CoNLL-U "
-            f"must be read without `field`. Received: field={field}"
+            "With `token_field` each token must be a line of CoNLL or a row of CSV; CoNLL-U, brat "
+            f"and PubTator must be read without `field`. Received: field={field}"
         )
+    if format in _SPANS:
+        return sentences_of(_SPANS[format](path, *decoding), name, tokenizer)
     if field is None and not is_record:
-        fields = dict(
-            token_field=token_field, label_field=label_field, sentence_field=sentence_field
-        )
-        return read_columns(path, format, encoding, errors, fields, has_tags)
+        return read_columns(path, format, decoding, fields, has_tags)
     if field is None:
         raise ValueError(
-            f"`field` must name the field of {input_name(path)} with the tokens of a sentence; or "
+            f"`field` must name the field of {name} with the tokens of a sentence; or "
             "`token_field` that of one token, if each has a row. Received: neither"
         )
-    records = list(_read_records(path, field, label_field, format, encoding, errors))
-    sentences = [_sentence(record, input_name(path), field, label_field) for record in records]
+    records = list(_read_records(path, field, label_field, format, *decoding))
+    spans = [as_spans(record.kept[0]) for record in records]
+    if None not in spans and any(spans):
+        places = (f"{name}, line {record.line_number:,}" for record in records)
+        texts = (record.text for record in records)
+        return sentences_of(zip(places, texts, spans, strict=True), name, tokenizer)
+    sentences = [_sentence(record, name, field, label_field) for record in records]
     has_lists = any(isinstance(record.text, list) for record in records)
-    check_sentences(input_name(path), sentences, max_words=None if has_lists else 1)
+    check_sentences(name, sentences, max_words=None if has_lists else 1)
     return sentences
+
+
+def _format_of(path):
+    """The format of a file with tags, by its name, or by that of a file beside it (brat)."""
+    is_brat = os.path.isdir(path) or os.path.exists(os.fspath(path).removesuffix(".txt") + ".ann")
+    return "brat" if is_brat else _SUFFIXES.get(suffix_of(path)) or format_by_name(path)
 
 
 def read_senses(folder, part, encoding="utf-8", errors="strict"):
@@ -215,8 +230,8 @@ def _sentence(record, name, field, label_field):
     tags = list(map(_as_label, tags)) if isinstance(tags, list) else []
     if len(tokens) != len(tags) or not all(tokens) or not all(tags):
         raise ValueError(
-            f"Each record of {name} must have tokens in {field!r}, and a tag for each of them "
-            f"in {label_field!r}. Received: line {record.line_number:,}, with tokens "
-            f"{short_repr(tokens)} and tags {short_repr(record.kept[0])}"
+            f"Each record of {name} must have tokens in {field!r}, and a tag for each of them, or "
+            f"spans of the text, in {label_field!r}. Received: line {record.line_number:,}, with "
+            f"tokens {short_repr(tokens)} and tags {short_repr(record.kept[0])}"
         )
     return Sentence(tokens, tags)

@@ -1,6 +1,7 @@
 """Records: the sentences of text files, each a line, or a field of JSON Lines, CSV, TSV or FASTA.
 
-A file of JSON Lines holds an object on each line; a JSON array of objects is read, too. CSV and TSV
+A file of JSON Lines holds an object on each line; a JSON array of objects is read, too, and spaCy's
+pairs of a text and an object, where the text becomes the field `text`. CSV and TSV
 hold the names of their columns in the first line; without names, a field is the number of a column,
 from 0. CSV is what Python's `csv` reads: a field in quotes may hold commas and ends of lines, which
 stay as they are. Semicolons, or tabs, separate its fields if the first line then has the columns.
@@ -201,14 +202,11 @@ def decode_records(file, name, encoding=None, errors="strict", fields=PLAIN):
         yield from itertools.starmap(Record, enumerate(lines, start=1))
         return
     names = (fields.field or "sequence", *fields.keep)
-    if format == "jsonl":
-        found = _json_records(lines, name)
-    elif format == "fasta":
-        found = _fasta_records(lines, name)
-    elif format == "csv":
-        found = _table_records(csv_rows(lines, name, names), name, names)
+    if format in ("jsonl", "fasta"):
+        found = (_json_records if format == "jsonl" else _fasta_records)(lines, name)
     else:
         rows = enumerate((line.split("\t") for line in lines), start=1)
+        rows = csv_rows(lines, name, names) if format == "csv" else rows
         found = _table_records(rows, name, names)
     for line_number, record in found:
         if missing := [field for field in names if field not in record]:
@@ -262,13 +260,13 @@ def _json_records(lines, name):
     for line_number, line in lines:
         if not line.strip():
             continue
-        if line.lstrip().startswith("["):
+        if line.lstrip().startswith("[") and not line.rstrip().endswith("]"):
             line = "\n".join([line, *(line for _, line in lines)])
         try:
-            found = json.loads(line)
+            found = _as_object(json.loads(line))
             if "\\ud" in line.lower():  # Half of a surrogate pair is not text.
                 json.dumps(found, ensure_ascii=False).encode()
-            found = found if isinstance(found, list) else [found]
+            found = list(map(_as_object, found)) if isinstance(found, list) else [found]
             fault = None if all(isinstance(x, dict) for x in found) else "it is not an object"
         except (ValueError, RecursionError) as error:
             fault = getattr(error, "msg", error)
@@ -278,6 +276,12 @@ def _json_records(lines, name):
                 f"{line_number:,}, {short_repr(line)}, which cannot be read ({fault})"
             )
         yield from ((line_number, record) for record in found)
+
+
+def _as_object(value):
+    """A record of JSON; of spaCy's `[text, {"entities": ...}]` the text is a field like others."""
+    is_pair = isinstance(value, list) and list(map(type, value)) == [str, dict]
+    return {"text": value[0], **value[1]} if is_pair else value
 
 
 def _fasta_records(lines, name):

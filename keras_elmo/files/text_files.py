@@ -126,10 +126,10 @@ class _Pipe(io.FileIO):
         return False
 
 
-def read_lines(path, encoding=None, errors="strict"):
+def read_lines(path, encoding=None, errors="strict", keep_ends=False):
     """Yields the lines of a text file as strings; see `decode_lines`."""
     with open_text(path) as file:
-        yield from decode_lines(file, input_name(path), encoding, errors)
+        yield from decode_lines(file, input_name(path), encoding, errors, keep_ends)
 
 
 def decode_lines(file, name, encoding=None, errors="strict", keep_ends=False):

@@ -10,6 +10,7 @@ from keras import ops
 
 from keras_elmo import tags
 from keras_elmo.annotations import Labels, Source, Texts
+from keras_elmo.characters import token_spans_of_texts
 from keras_elmo.checks import check_integers, short_repr, warn
 from keras_elmo.layers.crf import CRF, best_tags, tag_probabilities
 from keras_elmo.layers.crf_loss import CRFAccuracy, CRFLoss
@@ -22,7 +23,6 @@ from keras_elmo.tasks.report import report_of_entities, report_of_labels
 from keras_elmo.tasks.task_model import TaskModel
 from keras_elmo.text.reading import without_padding
 from keras_elmo.text.tensors import to_tokens
-from keras_elmo.text.tokenizers import token_spans_of_texts
 
 # The score of a transition that the scheme forbids. No sum of other scores makes up for it, and
 # yet the loss stays finite where the right tags of some sentence have it by mistake.

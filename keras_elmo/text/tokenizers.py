@@ -4,9 +4,8 @@ import functools
 from typing import Any
 
 import keras
-import numpy as np
 
-from keras_elmo.characters import text_to_bytes
+from keras_elmo.characters import token_spans_of_texts
 from keras_elmo.text.treebank_tokenizer import TreebankTokenizer, WebTokenizer
 from keras_elmo.text.whitespace_tokenizer import (
     CharacterTokenizer,
@@ -71,27 +70,8 @@ def token_spans(text: str, tokenizer: Any = "whitespace") -> list[tuple[int, int
     """
     if not isinstance(text, str):
         raise TypeError(f"`text` must be a string. Received: {type(text).__name__}")
-    (spans,) = token_spans_of_texts([text], tokenizer)
+    (spans,) = token_spans_of_texts([text], get_tokenizer(tokenizer))
     return spans
-
-
-def token_spans_of_texts(texts, tokenizer="whitespace"):
-    """`token_spans` of each text of a list, faster than one by one."""
-    tokenizer = get_tokenizer(tokenizer)
-    if not hasattr(tokenizer, "tokenize_with_offsets"):
-        rule = "must have a method `tokenize_with_offsets`"
-        raise ValueError(f"`tokenizer` {rule}. Received: tokenizer={tokenizer!r}")
-    _, *offsets = tokenizer.tokenize_with_offsets([text_to_bytes(text) for text in texts])
-    rows = zip(texts, *(offset.to_list() for offset in offsets), strict=True)
-    return [_in_characters(*row) for row in rows]
-
-
-def _in_characters(text, starts, ends):
-    """The spans of a text's tokens in characters, from those in bytes."""
-    # By the index of a byte, the character that it belongs to; and at the end, their number.
-    sizes = [len(text_to_bytes(character)) for character in text]
-    character_at = np.repeat(np.arange(len(text) + 1), [*sizes, 1])
-    return list(zip(character_at[starts].tolist(), character_at[ends].tolist(), strict=True))
 
 
 @functools.cache

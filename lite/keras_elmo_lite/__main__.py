@@ -97,8 +97,10 @@ def _tag(options):
     for texts in _groups_of_lines(options):
         if options.entities:
             for text, found in zip(texts, model.entities(texts), strict=True):
-                rows = [{**entity._asdict(), "score": round(entity.score, 3)} for entity in found]
-                print(json.dumps({"text": text, "entities": rows}, ensure_ascii=False))
+                spans = [[entity.start, entity.end, entity.label] for entity in found]
+                scores = [round(entity.score, 3) for entity in found]
+                row = {"text": text, "label": spans, "scores": scores}
+                print(json.dumps(row, ensure_ascii=False))
             continue
         for row in model.tag(texts):
             print("".join(f"{token}\t{tag}\n" for token, tag in row))

@@ -15,7 +15,7 @@ import numpy as np
 
 from keras_elmo import Tagger
 from keras_elmo.files.atomic import replacing_file
-from keras_elmo.files.labelled_files import read_conllu
+from keras_elmo.files.labelled_files import read_tagged
 from keras_elmo.tasks.pretrained import TASK_FILE
 
 _DECIMALS = 3  # of the weights in the file
@@ -31,7 +31,7 @@ def as_tiny_reads(words):
 
 
 def read(path):
-    sentences, tags = read_conllu(path)
+    sentences, tags = read_tagged(path)
     return [as_tiny_reads(words) for words in sentences], tags
 
 
@@ -71,7 +71,7 @@ def main():
     packed = Tagger.from_pretrained(options.output)
     for name, data in {"dev": dev, "test": test}.items():
         print(name, packed.evaluate(*data, verbose=0, return_dict=True)["accuracy"])
-    original = read_conllu(options.data / "test.conllu")
+    original = read_tagged(options.data / "test.conllu")
     print("test as it is", packed.evaluate(*original, verbose=0, return_dict=True)["accuracy"])
     print({file.name: file.stat().st_size for file in options.output.iterdir()}, TASK_FILE)
 

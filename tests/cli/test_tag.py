@@ -19,6 +19,7 @@ pytestmark = [
 ]
 
 TOKENS = "Ada B-PER\nmet O\nCharles B-PER\n\nin O\nLondon B-LOC\n\n" * 2
+LABEL = ["--label-field", "label"]
 TEXTS = "id,text,stars\n" + 2 * '1,"a good, good film",5\n2,an awful mess,1\n3,so awful,1\n'
 
 
@@ -40,9 +41,15 @@ def test_a_tagger_is_trained_scored_and_used(folder, one_layer_folder, run, monk
     _, out, _ = run("tag", "label", "new.txt", "-m", "t.keras", "--entities")
     lines = [json.loads(line) for line in out.splitlines()]
     assert [line["text"] for line in lines] == ["Ada  in London", "", "good"]
-    expected = model.entities(["Ada  in London"])[0]
-    expected = [{**entity._asdict(), "score": round(entity.score, 3)} for entity in expected]
-    assert lines[0]["entities"] == expected
+    found = model.entities(["Ada  in London"])[0]
+    assert lines[0]["label"] == [[x.start, x.end, x.label] for x in found]
+    assert lines[0]["scores"] == [round(x.score, 3) for x in found]
+    # What a person corrects is read again, by the tokenizer of the model.
+    lines[0]["label"], lines[2]["label"] = [[0, 3, "PER"], [8, 14, "LOC"]], []
+    (folder / "new.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    _, out, _ = run("tag", "evaluate", "new.jsonl", "-m", "t.keras", "--field", "text", *LABEL)
+    tags = [["B-PER", "O", "B-LOC"], ["O"]]
+    assert out == f"{model.report([['Ada', 'in', 'London'], ['good']], tags)}\n"
     (folder / "b.conllu").write_text("# x\n" + "1\tAda" + 8 * "\t_" + "\n\n# end\n")
     _, out, _ = run("tag", "label", "b.conllu", "-m", "t.keras", "--label-field", "misc")
     ((ada,),) = model.tag([["Ada"]])
@@ -58,7 +65,7 @@ def test_a_tagger_is_trained_scored_and_used(folder, one_layer_folder, run, monk
     _, out, _ = run("tag", "evaluate", "a.conll", "-m", "t.keras", "-t", "space")
     tokens, tags = read_tagged("a.conll")
     assert out == f"{model.report(tokens, tags)}\n" and "PER" in out
-    assert loaded == [{}, {}, {}, {}, {}, {"tokenizer": "space"}]
+    assert loaded == [{}, {}, {}, {}, {}, {}, {"tokenizer": "space"}]
 
 
 def test_a_classifier_is_trained_scored_and_used(folder, one_layer_folder, run, monkeypatch):

@@ -12,7 +12,7 @@ import pytest
 from code_blocks import ROOT
 
 import keras_elmo
-from keras_elmo.files.labelled_files import read_conllu
+from keras_elmo.files.labelled_files import read_tagged
 from keras_elmo_cli.classify import baseline
 
 
@@ -44,7 +44,7 @@ def test_scores_in_the_readme_are_what_its_code_gives(shared):
     text = read_page("README.md")
     tagger = keras_elmo.Tagger.from_pretrained("pos")
     for part, figure in {"dev": None, "test": "95.8"}.items():
-        data = read_conllu(shared / f"data/ud-english-ewt/{part}.conllu")
+        data = read_tagged(shared / f"data/ud-english-ewt/{part}.conllu")
         accuracy = tagger.evaluate(*data, verbose=0, return_dict=True)["accuracy"]
         card = read_page("saved_models/pos/README.md")
         assert f"| {part} | {100 * accuracy:.1f} |" in card

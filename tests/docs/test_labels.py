@@ -37,6 +37,14 @@ LAYOUTS = [
     ("a tab at the end of each line", "trailing_tab.tsv", TAG, "", "Anna/B-PER lives/O"),
     ("ends of lines of old Macs", "mac_line_ends.txt", TAG, "",
      "Anna/B-PER lives/O Oslo/B-LOC"),
+    ("doccano's spans", "doccano_spans.jsonl", TAG, "--field text --label-field label",
+     "Anna/B-PER lives/O in/O Oslo/B-LOC ./O"),
+    ("doccano's spans, as objects", "doccano_entities.jsonl", TAG,
+     "--field text --label-field entities", "Anna/B-PER lives/O in/O Oslo/B-LOC ./O"),
+    ("brat (`.ann`, `.txt`)", "brat.ann", TAG, "",
+     "Anna/B-PER Berg/I-PER lives/O in/O Oslo/B-LOC ./O"),
+    ("PubTator", "pubtator.txt", TAG, "--format pubtator",
+     "Famotidine/B-Chemical and/O delirium/B-Disease ./O A/O case/O was/O seen/O ./O"),
     ("UCI's SMS: a label, then its text", "sms_label_first.tsv", CLASSIFY,
      "--field 1 --label-field 0",
      "see you at nine/ham WIN a prize, call now/spam ok/ham are you home ?/ham free ringtone/spam"),
@@ -65,7 +73,7 @@ def read(path, command, typed):
         if command == LABEL:
             ((texts, _),) = tag._batches(options)
             return " ".join(token for row in texts for token in row)
-        pair = (tag if command == TAG else classify).TASK.read(options, str(path))
+        pair = (tag if command == TAG else classify).TASK.read(options, str(path), "treebank")
     except ValueError as error:
         message = as_typed(str(error), options.parser.option_names())
         return f"refused: `{max(re.findall('--[a-z-]+', message), key='--token-field'.__eq__)}`"

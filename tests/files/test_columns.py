@@ -11,7 +11,8 @@ PLUS = "# global.columns = ID FORM NER:TAG\n# x\n1\tAda\tB-PER\n2\tmet\tO\n\n1\t
 KAGGLE = "#,Word,POS,Tag\nS 1,Ada,NN,B-PER\n,met,V,O\nS 2,Oslo,NN,B-LOC\n"
 WEBANNO = "#T_SP=x\n\n\n#Text=Ada met Oslo x\n1-1\t0-3\tAda\tB-PER\t\n1-2\t4-7\tmet\tO\t\n\n"
 SENTENCE = ("Word", "Tag", "#")
-DEFAULTS = (None, None, None, "utf-8", "strict", None, None)  # of `read_sentences`
+FIELDS = dict.fromkeys(("token_field", "label_field", "sentence_field"))
+DEFAULTS = (None, FIELDS, None, ("utf-8", "strict"))  # of `read_sentences`
 
 
 def write(tmp_path, name, text):

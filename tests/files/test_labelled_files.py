@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from keras_elmo.files.labelled_files import read_conllu, read_senses, read_tagged, read_texts
+from keras_elmo.files.labelled_files import read_senses, read_tagged, read_texts
 
 TWO = ["a film", "a mess"], ["+", "-"]
 TAGGED = [["Ada", "met"], ["New\u00a0York"]], [["B-PER", "O"], ["B-LOC"]]
@@ -124,7 +124,7 @@ def test_a_token_may_begin_with_a_hash(tmp_path, text, sentences):
         ("a.conllu", conllu(1, "a"), (None, "xpos"), "`label_field` that .* no tag but _"),
         ("a.conllu", "# text\n1\ta\tNOUN\n", (), "line 2, .* with 3 columns in a sentence of 10"),
         ("a.conllu", conllu(1, "a", "X"), (None, "case"), "`label_field` .* or its name"),
-        ("a.conllu", "", ("t", "y"), "CoNLL-U must be read without `field`"),
+        ("a.conllu", "", ("t", "y"), "CoNLL-U, .* must be read without `field`"),
     ],
 )
 def test_wrong_files_of_tokens(tmp_path, name, text, arguments, message):
@@ -155,12 +155,12 @@ def test_conllu_leaves_out_ranges_empty_nodes_and_comments(tmp_path):
     path = tmp_path / "a.conllu"
     path.write_text("\n".join(lines), encoding="utf-8")
     sentences = [["do", "n't", "10\u00a0000"], ["Go"]]
-    assert read_conllu(path) == (sentences, [["AUX", "PART", "NUM"], ["VERB"]])
-    assert read_conllu(path, "xpos") == (sentences, [["VB", "RB", "CD"], ["VB"]])
+    assert read_tagged(path) == (sentences, [["AUX", "PART", "NUM"], ["VERB"]])
+    assert read_tagged(path, None, "xpos") == (sentences, [["VB", "RB", "CD"], ["VB"]])
     path.write_text("\ufeff" + "\r\n".join(lines) + "\r\n\r\n", encoding="utf-8")
-    assert read_conllu(path, "deprel") == (sentences, [["root"] * 3, ["root"]])
+    assert read_tagged(path, None, "deprel") == (sentences, [["root"] * 3, ["root"]])
     path.write_text(conllu(1, "caf\xe9", "NOUN"), encoding="latin-1")
-    assert read_conllu(path, encoding="latin-1") == ([["caf\xe9"]], [["NOUN"]])
+    assert read_tagged(path, encoding="latin-1") == ([["caf\xe9"]], [["NOUN"]])
 
 
 @pytest.fixture

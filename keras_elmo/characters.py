@@ -69,10 +69,8 @@ def text_to_bytes(text):
 def token_spans_of_texts(texts, tokenizer):
     """For each text, where the tokens of a tokenizer are: lists of pairs, in characters."""
     if not hasattr(tokenizer, "tokenize_with_offsets"):
-        raise ValueError(
-            "`tokenizer` must have a method `tokenize_with_offsets`, as the tokenizers of this "
-            f"package have. Received: tokenizer={tokenizer!r}"
-        )
+        rule = "must have a method `tokenize_with_offsets`"
+        raise ValueError(f"`tokenizer` {rule}. Received: tokenizer={tokenizer!r}")
     _, *offsets = tokenizer.tokenize_with_offsets([text_to_bytes(text) for text in texts])
     spans = []
     for text, *edges in zip(texts, *(offset.to_list() for offset in offsets), strict=True):

@@ -19,7 +19,7 @@ from keras_elmo.checks import check_choice
 _TAG = re.compile("([BIMESLU])(?:[-_](.*))?|(.+)[-_]([BIMESLU])", re.IGNORECASE | re.DOTALL)
 _SAME = {"M": "I", "L": "E", "U": "S"}
 _OUTSIDE = ("O", "")
-_Tokens, _Spans = Sequence[tuple[int, int]], list[tuple[int, int, str]]
+TokenSpans, Spans = Sequence[tuple[int, int]], list[tuple[int, int, str]]
 
 
 def scheme_of(labels):
@@ -85,12 +85,11 @@ def entities(tags):
     return found
 
 
-def tags_of_spans(tokens: _Tokens, spans: _Spans, scheme: str = "BIO") -> tuple[list[str], _Spans]:
+def tags_of_spans(tokens: TokenSpans, spans: Spans, scheme: str = "BIO") -> tuple[list[str], Spans]:
     """The tags of a text's tokens, from spans of its characters, such as annotators mark.
 
     A span that begins or ends within a token takes the whole tokens that it touches. Of spans that
-    then share a token, only the longest gets tags, or the first of the longest.
-    A span without a token gets none.
+    then share a token, the longest gets its tokens, or the first of the longest; others get no tag.
 
     Args:
         tokens: list of pairs of ints, as `keras_elmo.text.token_spans` gives them.
@@ -113,7 +112,7 @@ def tags_of_spans(tokens: _Tokens, spans: _Spans, scheme: str = "BIO") -> tuple[
     tags = ["O"] * len(tokens)
     for start, end, label in sorted(spans, key=lambda span: span[0] - span[1]):
         first, last = bisect.bisect_right(ends, start), bisect.bisect_left(starts, end)
-        if set(tags[first:last]) == {"O"}:
+        if start < end and set(tags[first:last]) == {"O"}:
             tags[first:last] = [f"B-{label}", *[f"I-{label}"] * (last - first - 1)]
             if scheme == "IOBES":
                 tags[last - 1] = f"E-{label}" if last - first > 1 else f"S-{label}"
@@ -121,13 +120,11 @@ def tags_of_spans(tokens: _Tokens, spans: _Spans, scheme: str = "BIO") -> tuple[
     return tags, [span for span in spans if tuple(span) not in found]
 
 
-def spans_of_tags(tokens: _Tokens, tags: Sequence[str]) -> _Spans:
-    """The spans of a text's entities, from the tags of its tokens in any scheme.
-
-    It is the reverse of `tags_of_spans`.
+def spans_of_tags(tokens: TokenSpans, tags: Sequence[str]) -> Spans:
+    """The spans of a text's entities, the reverse of `tags_of_spans`, from tags of any scheme.
 
     Raises:
-        ValueError: the tokens do not have a tag each.
+        ValueError: there is not a tag for each token.
     """
     if len(tokens) != len(tags):
         received = f"{len(tokens):,} tokens, {len(tags):,} tags"

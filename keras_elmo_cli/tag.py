@@ -94,9 +94,8 @@ def _add_label_arguments(parser):
     parser.add_argument(
         "--entities",
         **SWITCH,
-        help="print each text with its entities as JSON, as doccano and `tag train --field text "
-        "--label-field label` read it: characters (of a list of tokens, tokens) and labels; and "
-        "their scores",
+        help="print each text with its entities and their scores as JSON, for doccano and for `tag "
+        "train --field text --label-field label`; of a list of tokens, with numbers of tokens",
     )
 
 

@@ -125,7 +125,9 @@ def read_sentences(path, field, fields, format, decoding, tokenizer=None, has_ta
     without tokens, and, if not `has_tags`, tokens without tags. `fields` is a dict of its
     `token_field`, `label_field` and `sentence_field`, and `decoding` its `encoding` and `errors`.
     """
-    name, format, label_field = input_name(path), format or _format_of(path), fields["label_field"]
+    is_brat = os.path.isdir(path) or os.path.exists(os.fspath(path).removesuffix(".txt") + ".ann")
+    by_name = "brat" if is_brat else _SUFFIXES.get(suffix_of(path)) or format_by_name(path)
+    name, format, label_field = input_name(path), format or by_name, fields["label_field"]
     has_columns = (fields["token_field"], fields["sentence_field"]) != (None, None)
     is_record = format in ("jsonl", "fasta", *_SPANS) or (format == "csv" and not has_columns)
     is_alone = has_columns or format in ("conllu", *_SPANS)
@@ -153,12 +155,6 @@ def read_sentences(path, field, fields, format, decoding, tokenizer=None, has_ta
     has_lists = any(isinstance(record.text, list) for record in records)
     check_sentences(name, sentences, max_words=None if has_lists else 1)
     return sentences
-
-
-def _format_of(path):
-    """The format of a file with tags, by its name, or by that of a file beside it (brat)."""
-    is_brat = os.path.isdir(path) or os.path.exists(os.fspath(path).removesuffix(".txt") + ".ann")
-    return "brat" if is_brat else _SUFFIXES.get(suffix_of(path)) or format_by_name(path)
 
 
 def read_senses(folder, part, encoding="utf-8", errors="strict"):

@@ -19,7 +19,6 @@ pytestmark = [
 ]
 
 TOKENS = "Ada B-PER\nmet O\nCharles B-PER\n\nin O\nLondon B-LOC\n\n" * 2
-LABEL = ["--label-field", "label"]
 TEXTS = "id,text,stars\n" + 2 * '1,"a good, good film",5\n2,an awful mess,1\n3,so awful,1\n'
 
 
@@ -47,9 +46,12 @@ def test_a_tagger_is_trained_scored_and_used(folder, one_layer_folder, run, monk
     # What a person corrects is read again, by the tokenizer of the model.
     lines[0]["label"], lines[2]["label"] = [[0, 3, "PER"], [8, 14, "LOC"]], []
     (folder / "new.jsonl").write_text("\n".join(map(json.dumps, lines)))
-    _, out, _ = run("tag", "evaluate", "new.jsonl", "-m", "t.keras", "--field", "text", *LABEL)
-    tags = [["B-PER", "O", "B-LOC"], ["O"]]
-    assert out == f"{model.report([['Ada', 'in', 'London'], ['good']], tags)}\n"
+    fields = ["--field", "text", "--label-field", "label"]
+    _, out, _ = run("tag", "evaluate", "new.jsonl", "-m", "t.keras", *fields)
+    right = [["Ada", "in", "London"], ["good"]], [["B-PER", "O", "B-LOC"], ["O"]]
+    assert out == f"{model.report(*right)}\n"
+    options = parse(" ".join(["tag train new.jsonl -o b.keras", *fields]))
+    assert tag.TASK.read_parts(options) == {"train": right}
     (folder / "b.conllu").write_text("# x\n" + "1\tAda" + 8 * "\t_" + "\n\n# end\n")
     _, out, _ = run("tag", "label", "b.conllu", "-m", "t.keras", "--label-field", "misc")
     ((ada,),) = model.tag([["Ada"]])

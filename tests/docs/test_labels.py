@@ -59,6 +59,12 @@ LAYOUTS = [
     ("FASTA", "noid.fasta", EMBED, "", "MKT AA GG "),
     ("FASTA with numbers", "genpept_like.fasta", EMBED, "", "mktayiakqrqisfvkshfsrqle*"),
     ("FASTQ", "fastq.fastq", EMBED, None, ""),
+    # Not in the table.
+    ("", "only_i.txt", TAG, "", "Anna/I-PER Berg/I-PER met/O Ben/I-PER ./O"),
+    ("", "bmes.txt", TAG, "", "张/B-NAME 小/M-NAME 明/E-NAME 在/O 京/S-LOC"),
+    ("", "brat.txt", TAG, "", "Anna/B-PER Berg/I-PER lives/O in/O Oslo/B-LOC ./O"),
+    ("", "mac_line_ends.fasta", EMBED, "", "MKTAY GG"),
+    ("", "trec.label", CLASSIFY, None, ""),
 ]  # fmt: skip
 
 
@@ -92,6 +98,9 @@ def test_the_table_of_layouts(shared):
         if typed:
             assert read(path, command, typed) == right
         shown = f"`{typed}`" if typed else "none" if typed == "" else "see below"
-        rows.append(f"| {layout} | {shown} | {without if typed != '' else 'read'} |\n")
+        if layout:
+            rows.append(f"| {layout} | {shown} | {without if typed != '' else 'read'} |\n")
+    names = {path.name for path in shared.glob("inputs/labels/*")}
+    assert names == {"README.md", *(name for _, name, *_ in LAYOUTS)}
     page = (ROOT / "docs/labels.md").read_text(encoding="utf-8")
     assert "| --- | --- | --- |\n" + "".join(rows) in page, "".join(rows)

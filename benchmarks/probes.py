@@ -14,8 +14,9 @@ import tensorflow as tf
 import keras_elmo
 from benchmarks import report
 from keras_elmo.analysis import probing
-from keras_elmo.analysis.occurrences import find_occurrences, unit_vectors
+from keras_elmo.analysis.occurrences import find_occurrences
 from keras_elmo.files.labelled_files import read_tagged
+from keras_elmo.models.embed_stream import unit_vectors
 
 BANK = {
     "river": [

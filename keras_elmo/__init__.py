@@ -35,38 +35,14 @@ from keras_elmo.process.memory import keep_memory
 from keras_elmo.weights.embedding_files import read_embeddings
 
 __all__ = [
-    "BiLM",
-    "BiLanguageModel",
-    "CRF",
-    "CRFAccuracy",
-    "CRFDecoder",
-    "CRFLoss",
-    "CharCNNEmbedding",
-    "CharacterTokenizer",
-    "Elmo",
-    "ElmoConfig",
-    "ElmoEmbedding",
-    "EntityF1",
-    "Highway",
-    "MaskedMean",
-    "ScalarMix",
-    "SpaceTokenizer",
-    "Tagger",
-    "TextClassifier",
-    "TreebankTokenizer",
-    "WebTokenizer",
-    "WhitespaceTokenizer",
-    "__version__",
-    "batch_to_ids",
-    "export_saved_model",
-    "export_tflite",
-    "keep_memory",
-    "read_embeddings",
-    "strings",
-]
+    "BiLM", "BiLanguageModel", "CRF", "CRFAccuracy", "CRFDecoder", "CRFLoss", "CharCNNEmbedding",
+    "CharacterTokenizer", "Elmo", "ElmoConfig", "ElmoEmbedding", "EntityF1", "Highway",
+    "MaskedMean", "ScalarMix", "SpaceTokenizer", "Tagger", "TextClassifier", "TreebankTokenizer",
+    "WebTokenizer", "WhitespaceTokenizer", "__version__", "batch_to_ids", "export_saved_model",
+    "export_tflite", "keep_memory", "read_embeddings", "strings",
+]  # fmt: skip
 
 if keras.backend.backend() == "tensorflow":
-    from keras_elmo import manylangs  # noqa: F401 (it adds its file format)
     from keras_elmo.export import export_saved_model
     from keras_elmo.models import Elmo, ElmoEmbedding
     from keras_elmo.tasks import Tagger, TextClassifier

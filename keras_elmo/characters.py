@@ -138,21 +138,20 @@ class Dictionary:
     `ValueError` says that they are not distinct, or lack the marks above, or `<oov>` of the words.
     """
 
-    # Marks, of which each dictionary has a number.
+    # Marks, which the characters of each dictionary must hold.
     BEGIN_SENTENCE = "<bos>"
     END_SENTENCE = "<eos>"
     BEGIN_WORD = "<eow>"
     END_WORD = "<bow>"
     UNKNOWN = "<oov>"
     WORD_PADDING = "<pad>"
+    MARKS = (BEGIN_SENTENCE, END_SENTENCE, BEGIN_WORD, END_WORD, UNKNOWN, WORD_PADDING)
 
     characters: tuple
     words: tuple | None = None
 
     def __post_init__(self):
-        object.__setattr__(
-            self, "characters", _checked("characters", self.characters, self.marks())
-        )
+        object.__setattr__(self, "characters", _checked("characters", self.characters, self.MARKS))
         if self.words is not None:
             object.__setattr__(self, "words", _checked("words", self.words, [self.UNKNOWN]))
 
@@ -160,20 +159,10 @@ class Dictionary:
         words = "no words" if self.words is None else f"{len(self.words):,} words"
         return f"<Dictionary: {len(self.characters):,} characters, {words}>"
 
-    @classmethod
-    def marks(cls):
-        """The entries that the characters must have."""
-        words = cls.BEGIN_SENTENCE, cls.END_SENTENCE, cls.BEGIN_WORD, cls.END_WORD
-        return *words, cls.UNKNOWN, cls.WORD_PADDING
-
     @property
     def num_words(self):
         """Rows of the word table, or `None` without one."""
         return None if self.words is None else len(self.words)
-
-    def character_id(self, character):
-        """The id of a character of the dictionary, such as `WORD_PADDING`."""
-        return self.characters.index(character) + 1
 
     def word_to_ids(self, word, max_characters):
         """The ids of one word, `str` or `bytes`, a list of `max_characters` ints, and of one more
@@ -197,16 +186,16 @@ class Dictionary:
     def _row(self, characters, word, max_characters):
         row = [self.BEGIN_WORD, *characters, self.END_WORD]
         row += [self.WORD_PADDING] * (max_characters - len(row))
-        ids = _find(row, self._character_ids)
-        return ids if self.words is None else ids + _find([word], self._word_ids)
+        ids = _find(row, self.id_of_character)
+        return ids if self.words is None else ids + _find([word], self.id_of_word)
 
     @functools.cached_property
-    def _character_ids(self):
-        return {character: index + 1 for index, character in enumerate(self.characters)}
+    def id_of_character(self):
+        return _ids(self.characters)
 
     @functools.cached_property
-    def _word_ids(self):
-        return {word: index + 1 for index, word in enumerate(self.words)}
+    def id_of_word(self):
+        return _ids(self.words)
 
     def to_options(self):
         words = None if self.words is None else list(self.words)
@@ -221,6 +210,10 @@ class Dictionary:
                 f"Received: {short_repr(options)}"
             )
         return cls(**options)
+
+
+def _ids(entries):
+    return {entry: index for index, entry in enumerate(entries, start=1) if entry is not None}
 
 
 def _find(tokens, ids):

@@ -16,8 +16,6 @@ ACTIVATIONS = ("relu", "tanh")
 _MAX_NAMES = 8
 _MAX_SHOWN = 60
 _MAX_LINE = 300  # of a fault, with the names and values in it
-
-
 _INNER = tuple(  # the folders of this package, and of Keras, which calls it
     os.path.join(os.path.dirname(file), "") for file in (__file__, keras.__file__)
 )
@@ -97,15 +95,17 @@ def check_integers(least, **values):
     _check(lambda value: is_integer(value) and value >= least, rule, values)
 
 
+def check_counts(**values):
+    """Each must be an integer of at least 1, or `None`."""
+    check_integers(1, **{name: value for name, value in values.items() if value is not None})
+
+
 def check_choice(choices, **values):
     _check(lambda value: value in choices, f"one of {list(choices)}", values)
 
 
 def check_dropout(dropout):
-    def is_share(value):
-        return is_number(value) and 0 <= value < 1
-
-    _check(is_share, "from 0 to below 1", {"dropout": dropout})
+    _check(lambda x: is_number(x) and 0 <= x < 1, "from 0 to below 1", {"dropout": dropout})
 
 
 def check_positive(**values):

@@ -127,8 +127,7 @@ class ElmoConfig:
         check("use_skip_connections", isinstance(self.use_skip_connections, bool), "True or False")
         check("activation", self.activation in ACTIVATIONS, f"one of {list(ACTIVATIONS)}")
         rule = f"a non-empty list of at most {_MAX_LAYERS} pairs [width, count], positive integers"
-        has_filters = are_filters(self.filters)
-        check("filters", has_filters and len(self.filters) <= _MAX_LAYERS, rule)
+        check("filters", are_filters(self.filters) and len(self.filters) <= _MAX_LAYERS, rule)
         check("dictionary", isinstance(self.dictionary, Dictionary | None), "a Dictionary or None")
         if not faults:
             # JSON does not take NumPy's numbers, so they become Python's.

@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from keras_elmo.models import Elmo
 from keras_elmo.models.embed_stream import sentence_mean
+from keras_elmo.models.outputs import vector_size
 from keras_elmo.tasks import TextClassifier
 
 _models = {}  # the two that were loaded last, by their files and tokenizers
@@ -63,12 +64,7 @@ class ElmoVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _ReadsTe
 
     @property
     def _n_features_out(self):  # D, of which scikit-learn makes the names of the columns
-        config = _load(self).config
-        sizes = {
-            "word_emb": config.projection_dim,
-            "all": (config.num_layers + 1) * config.output_dim,
-        }
-        return sum(sizes.get(layer, config.output_dim) for layer in self._layers())
+        return vector_size(_load(self).config, self._layers())
 
     def __sklearn_is_fitted__(self):
         return True

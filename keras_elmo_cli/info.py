@@ -17,7 +17,7 @@ def add_arguments(parser):
 def run(options):
     from keras_elmo import sources
 
-    config, weights = sources.open_model(model_source(options.model))
+    config, weights = sources.find(model_source(options.model)).open()
     size = weights.num_bytes()
     weights.close()
     filters = ", ".join(f"{width}x{count}" for width, count in config.filters)

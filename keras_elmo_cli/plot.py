@@ -150,8 +150,7 @@ def _draw_mix(options):
 def _keras_files(model):
     if not os.path.isdir(model):
         return [model]
-    files = sorted(glob.glob(os.path.join(glob.escape(model), "*.keras")))
-    if not files:
+    if not (files := sorted(glob.glob(os.path.join(glob.escape(model), "*.keras")))):
         raise FileNotFoundError(f"{model} must be a *.keras file, or hold such files")
     return files
 

@@ -125,8 +125,7 @@ class Task(NamedTuple):
         """The trained model of `--model`."""
         from keras_elmo import tasks
 
-        arguments = typed_arguments(options)
-        return getattr(tasks, self.kind).from_pretrained(options.model, **arguments)
+        return getattr(tasks, self.kind).from_pretrained(options.model, **typed_arguments(options))
 
     def evaluate(self, options):
         """Prints the report of a trained model on a file with labels."""

@@ -22,10 +22,11 @@ ORDER = [
     "files",
     "config layers text",  # the core: layers take plain arguments, not a `config`
     "weights",
+    "manylangs",
     "sources",
     "models",
     "export",
-    "analysis corpora manylangs tasks tflite training",  # the rooms beside it
+    "analysis corpora tasks tflite training",  # the rooms beside it
     "sklearn",  # of tasks
     "__main__",  # `keras_elmo_cli` stands beside the package
     "__init__",  # the public names

@@ -6,6 +6,7 @@ import numpy as np
 
 from keras_elmo import text
 from keras_elmo.checks import check_integers, printable, short_repr
+from keras_elmo.models.embed_stream import unit_vectors
 from keras_elmo.text.reading import read_words
 
 ROWS_PER_PRODUCT = 1024  # bounds the memory of the cosines: rows of the matrix at a time
@@ -73,11 +74,6 @@ def check_labels(labels, count):
         )
 
 
-def unit_vectors(vectors):
-    """Vectors of length 1 in the same directions; a zero vector stays zero."""
-    return vectors / np.maximum(np.linalg.norm(vectors, axis=-1, keepdims=True), 1e-12)
-
-
 def find_occurrences(elmo, sentences, words=None, ignore_case=False, limit=None, progress=False):
     """Finds words in a text, and computes their vectors.
 
@@ -139,8 +135,7 @@ def find_occurrences(elmo, sentences, words=None, ignore_case=False, limit=None,
 
 def _check_found(found, wanted, missed, fold):
     """Raises an error if there are no occurrences, or none of one of the words."""
-    absent = set(wanted or ()) - {fold(found.context(k)[1]) for k in range(len(found))}
-    if absent:
+    if absent := set(wanted or ()) - {fold(found.context(k)[1]) for k in range(len(found))}:
         word = min(absent)
         reason = "does not occur; look how the tokenizer splits the text"
         if word.casefold() in missed:

@@ -11,11 +11,12 @@ import os
 import keras
 import numpy as np
 
-from keras_elmo.analysis.occurrences import check_labels, unit_vectors
+from keras_elmo.analysis.occurrences import check_labels
 from keras_elmo.checks import check_choice, check_library
 from keras_elmo.files.atomic import replacing_file
 from keras_elmo.layers import ScalarMix
 from keras_elmo.models import Elmo
+from keras_elmo.models.embed_stream import unit_vectors
 
 # Okabe and Ito's palette, which people of any colour vision tell apart, without yellow, which is
 # hard to see on white.

@@ -13,10 +13,10 @@ import warnings
 import keras
 import numpy as np
 
-from keras_elmo.analysis.occurrences import unit_vectors
 from keras_elmo.checks import check_library
 from keras_elmo.files.labelled_files import read_senses, read_tagged
 from keras_elmo.layers import ScalarMix
+from keras_elmo.models.embed_stream import unit_vectors
 from keras_elmo.process.signals import check_signals
 
 # The learned mix: enough steps for its weights to settle. A small text is seen several times.
@@ -240,8 +240,7 @@ def sense_folders(folder):
     """The folders of the words below a folder, which may be that of a word itself."""
     folder = pathlib.Path(folder)
     for folders in [folder], sorted(folder.iterdir()):
-        words = [word for word in folders if (word / "train.data.txt").exists()]
-        if words:
+        if words := [word for word in folders if (word / "train.data.txt").exists()]:
             return words
     raise ValueError(
         f"{folder} must hold train.data.txt, train.gold.txt, test.data.txt and test.gold.txt, or "

@@ -1,7 +1,4 @@
-"""Text files to folders of vectors (`embed_files`), and these to batches (`VectorDataset`).
-
-On Keras's other backends than TensorFlow there is only `embedding_files`.
-"""
+"""Text files to folders of vectors, and these to batches, on Keras's TensorFlow backend alone."""
 
 import keras
 

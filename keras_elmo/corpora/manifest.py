@@ -1,6 +1,5 @@
 """The manifest of a folder of vectors: what made the vectors, and which shards hold them."""
 
-import hashlib
 import json
 import os
 import re
@@ -13,6 +12,8 @@ from keras_elmo._version import __version__
 from keras_elmo.checks import short_repr
 from keras_elmo.corpora.shards import SHARD_NAME, pyarrow
 from keras_elmo.files.atomic import replacing_file
+from keras_elmo.weights.hdf5 import digest_of_arrays
+from keras_elmo.weights.model_files import write_json
 
 # Libraries that read whole folders leave out names that begin with an underscore.
 MANIFEST = "_manifest.json"
@@ -80,9 +81,7 @@ def _has_form(value, form):
 
 def write_manifest(folder, manifest):
     with replacing_file(os.path.join(folder, MANIFEST)) as temporary:
-        with open(temporary, "w", encoding="utf-8") as file:
-            json.dump(manifest, file, indent=1, ensure_ascii=False)
-            file.write("\n")
+        write_json(temporary, manifest, indent=1, ensure_ascii=False)
 
 
 def new_manifest(elmo, columns, files, **settings):
@@ -102,14 +101,10 @@ def new_manifest(elmo, columns, files, **settings):
 
 def describe_model(elmo):
     """The properties of a model that determine its vectors."""
-    digest = hashlib.sha256(json.dumps(elmo.config.to_options(), sort_keys=True).encode())
-    for variable in elmo.weights:
-        array = np.ascontiguousarray(keras.ops.convert_to_numpy(variable))
-        digest.update(f"{array.dtype} {array.shape}".encode())
-        digest.update(array.view(np.uint8).data if array.ndim else array.tobytes())
     return {
         "source": str(elmo.source),
-        "sha256": digest.hexdigest(),
+        "options": elmo.config.digest(),
+        "sha256": digest_of_arrays(map(keras.ops.convert_to_numpy, elmo.weights)),
         "tokenizer": _describe_tokenizer(elmo.tokenizer),
         "dtype": elmo.dtype_policy.name,
         "matmul_dtype": elmo.matmul_dtype,

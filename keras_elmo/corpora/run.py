@@ -7,7 +7,7 @@ import re
 from typing import NamedTuple
 
 from keras_elmo import sources
-from keras_elmo.checks import check_choice, check_integers, check_library
+from keras_elmo.checks import check_choice, check_counts, check_library
 from keras_elmo.corpora import shards
 from keras_elmo.corpora.manifest import (
     MANIFEST,
@@ -119,11 +119,9 @@ def embed_files(
     """
     check_library("pyarrow.parquet", "pyarrow", "corpora")
     check_choice(shards.DTYPES, dtype=dtype)
+    check_counts(shard_size=shard_size, token_budget=token_budget)
     if shard_size is None:
         shard_size = POOLED_SHARD_SIZE if pooled else SHARD_SIZE
-    check_integers(1, shard_size=shard_size)
-    if token_budget is not None:
-        check_integers(1, token_budget=token_budget)
     check_choice(("strict", "replace"), errors=errors)
     folder = os.fspath(folder)
     _earlier_manifest(folder)
@@ -154,11 +152,9 @@ def embed_files(
         keep=kept,
         input_format=format,
     )
-    with noting_signals(), making_folder(folder):
-        with locked_folder(folder):
-            manifest |= _begin(folder, manifest, overwrite)
-            check_shard = shards.check_digest if check else shards.check_size
-            return _Run(elmo, columns, records, folder, manifest, on_progress, check_shard).finish()
+    with noting_signals(), making_folder(folder), locked_folder(folder):
+        manifest |= _begin(folder, manifest, overwrite)
+        return _Run(elmo, columns, records, folder, manifest, on_progress, check).finish()
 
 
 def _opened(model, kwargs):
@@ -171,7 +167,7 @@ def _opened(model, kwargs):
             )
         return model.config, model.num_mixes, lambda: model
     found = sources.find(model)
-    files, num_mixes = sources.open_model(found), kwargs.get("num_mixes", 1)
+    files, num_mixes = found.open(), kwargs.get("num_mixes", 1)
     return files[0], num_mixes, lambda: Elmo.from_files(*files, source=found.shown, **kwargs)
 
 
@@ -212,7 +208,7 @@ def _begin(folder, manifest, overwrite):
 class _Run:
     """Writes the shards that are missing, one after the other."""
 
-    def __init__(self, elmo, columns, records, folder, manifest, on_progress, check_shard):
+    def __init__(self, elmo, columns, records, folder, manifest, on_progress, with_digest):
         self._elmo, self._columns, self._records = elmo, columns, records
         self._folder, self._manifest = folder, manifest
         self._on_progress = on_progress or (lambda progress: None)
@@ -224,7 +220,7 @@ class _Run:
         self._done = {}  # by its name, the entry of each shard that is there
         for shard in manifest["shards"]:
             if os.path.exists(os.path.join(folder, shard["file"])):
-                check_shard(folder, shard)
+                shards.check_shard(folder, shard, with_digest)
                 self._done[shard["file"]] = shard
         rows = sum(shard["rows"] for shard in self._done.values())
         self._progress = Progress(rows, manifest["rows"], len(self._done), self._num_shards)

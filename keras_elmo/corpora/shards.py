@@ -13,6 +13,7 @@ import numpy as np
 from keras_elmo.checks import short_repr
 from keras_elmo.files.atomic import replacing_file, sha256_of
 from keras_elmo.models.embed_stream import parse_layers
+from keras_elmo.models.outputs import vector_size
 
 try:
     import pyarrow
@@ -52,8 +53,7 @@ def vector_columns(config, layers, num_mixes=1):
         count = config.num_layers + 1
         for each in range(count) if choice == "all" else [choice]:
             name = each if isinstance(each, str) else f"layer_{each % count}"
-            size = config.projection_dim if each == "word_emb" else config.output_dim
-            columns.append(VectorColumn(name, each, size))
+            columns.append(VectorColumn(name, each, vector_size(config, [each])))
     names = [column.name for column in columns]
     if len(set(names)) < len(names):
         raise ValueError(
@@ -122,16 +122,12 @@ def _reading(folder, shard):
         ) from None
 
 
-def check_size(folder, shard):
-    """Refuses a shard that has another number of bytes than its entry in the manifest says."""
+def check_shard(folder, shard, with_digest=False):
+    """Refuses a shard of another size, or of other bytes, than its entry in the manifest says."""
     with _reading(folder, shard) as path:
         if os.path.getsize(path) != shard["bytes"]:
             raise ValueError(f"{os.path.getsize(path):,} bytes instead of {shard['bytes']:,}")
-
-
-def check_digest(folder, shard):
-    with _reading(folder, shard) as path:
-        if sha256_of(path) != shard["sha256"]:
+        if with_digest and sha256_of(path) != shard["sha256"]:
             raise ValueError("other bytes than were written")
 
 

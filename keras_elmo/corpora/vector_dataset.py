@@ -6,7 +6,7 @@ import threading
 import keras
 import numpy as np
 
-from keras_elmo.checks import check_integers, check_library, short_repr
+from keras_elmo.checks import check_counts, check_library, short_repr
 from keras_elmo.corpora import shards
 from keras_elmo.corpora.manifest import read_manifest
 from keras_elmo.models.embed_stream import within_budget
@@ -70,8 +70,7 @@ class VectorDataset(keras.utils.PyDataset):
         super().__init__(**kwargs)
         if batch_size is None and max_tokens is None:
             raise ValueError("`batch_size` or `max_tokens` must be given. Received: None for both")
-        bounds = {"batch_size": batch_size, "max_tokens": max_tokens}
-        check_integers(1, **{name: bound for name, bound in bounds.items() if bound is not None})
+        check_counts(batch_size=batch_size, max_tokens=max_tokens)
         path = os.fspath(path)
         self._source = _Folder(path) if os.path.isdir(path) else _File(path)
         self._names = list(self._source.sizes) if columns is None else list(columns)
@@ -174,7 +173,7 @@ class _Folder:
         self.dtype = np.dtype(manifest["dtype"])
         self._path, self._checked, self.shards = path, set(), []
         for shard in manifest["shards"]:
-            shards.check_size(path, shard)
+            shards.check_shard(path, shard)
             groups = enumerate(shards.group_lengths(path, shard, self.is_pooled))
             self.shards.append([((shard, group), lengths) for group, lengths in groups])
 
@@ -186,7 +185,7 @@ class _Folder:
         sentences = []
         for (shard, group), _ in window:
             if shard["file"] not in self._checked:
-                shards.check_digest(self._path, shard)
+                shards.check_shard(self._path, shard, with_digest=True)
                 self._checked.add(shard["file"])
             table = shards.read_group(self._path, shard, group, ["id", *names])
             columns = [self._arrays(table[name].combine_chunks(), name) for name in names]

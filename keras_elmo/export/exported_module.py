@@ -15,7 +15,6 @@ class ExportedModule(tf.Module):
     def __init__(self, model, storage):
         super().__init__()
         self.cast_variables, self.stored = [], []
-        self._id = secrets.token_hex(8)  # a program may load several exports
         sources, rounded = {}, {}  # by the id of the Keras variable
         readers = []
         for variable in model.weights:
@@ -42,8 +41,7 @@ class ExportedModule(tf.Module):
         self._round_kernel = round_kernel
 
     def _cast_variable(self, stored, dtype, is_transposed=False):
-        name = f"{self._id}_{len(self.cast_variables)}"
-        variable = CastVariable(stored, dtype, name, is_transposed)
+        variable = CastVariable(stored, dtype, is_transposed)
         self.cast_variables.append(variable)
         self.stored.append(stored)
         return variable
@@ -90,10 +88,11 @@ class ExportedModule(tf.Module):
 class CastVariable(tf.saved_model.experimental.TrackableResource):
     """A variable that is stored in one dtype, and cast to another when the model is loaded."""
 
-    def __init__(self, stored, dtype, name, is_transposed=False):
+    def __init__(self, stored, dtype, is_transposed):
         super().__init__()
         self._stored, self._dtype, self._is_transposed = stored, dtype, is_transposed
-        self._shared_name = f"cast_variable_{name}"  # no other variable of the program has it
+        # No other variable of the program has it, which may load several exports.
+        self._shared_name = f"cast_variable_{secrets.token_hex(8)}"
         self._shape = stored.shape[::-1] if is_transposed else stored.shape
 
     def _create_resource(self):

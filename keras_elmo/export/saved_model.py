@@ -11,18 +11,10 @@ import tensorflow as tf
 
 from keras_elmo import text
 from keras_elmo.annotations import AnyPath, Sentence
-from keras_elmo.checks import check_choice, check_integers
-from keras_elmo.export import serving
+from keras_elmo.checks import check_choice, check_counts
+from keras_elmo.export import serving, signatures
 from keras_elmo.export.exported_module import ExportedModule
-from keras_elmo.export.signatures import (
-    calling,
-    elmo_signatures,
-    has_token_axis,
-    input_specs,
-    named_outputs,
-    without_cudnn,
-)
-from keras_elmo.files.atomic import replacing_folder, tensorflow_reason
+from keras_elmo.files.atomic import replacing_folder, tensorflow_writing
 from keras_elmo.models import Elmo
 from keras_elmo.process.signals import check_signals
 from keras_elmo.text.whitespace_tokenizer import OPS
@@ -113,8 +105,8 @@ def export_saved_model(
     if pooled_only and not isinstance(model, Elmo):
         raise ValueError("With `pooled_only` the model must be an `Elmo`. Received: another model")
     takes_tokens = tokenizer is None and all(elmo.tokenizer is None for elmo in elmos)
-    inputs = input_specs(model, takes_tokens)
-    are_tokens = [has_token_axis(spec) for spec in inputs if spec.dtype == tf.string]
+    inputs = signatures.input_specs(model, takes_tokens)
+    are_tokens = [signatures.has_token_axis(x) for x in inputs if x.dtype == tf.string]
     takes_only_tokens = takes_tokens or all(are_tokens)
     if takes_only_tokens and tokenizer is not None:
         raise ValueError(
@@ -125,7 +117,7 @@ def export_saved_model(
             raise ValueError("With `warmup_texts` the model must have one input. Received: several")
         warmup_inputs = serving.warmup_inputs(warmup_texts, takes_only_tokens)
     with contextlib.ExitStack() as stack:
-        stack.enter_context(without_cudnn(model))
+        stack.enter_context(signatures.without_cudnn(model))
         for elmo in elmos:
             is_of_tokens = takes_only_tokens or (any(are_tokens) and elmo.tokenizer is None)
             stack.enter_context(
@@ -134,30 +126,25 @@ def export_saved_model(
         module = ExportedModule(model, storage)
         module.tables = [table for e in elmos for table in e.token_encoder.scheme.tables]
         if isinstance(model, Elmo):
-            functions = elmo_signatures(model, inputs, pooled_only)
+            functions = signatures.elmo_signatures(model, inputs, pooled_only)
+        elif hasattr(model, "serving_signatures"):
+            functions = model.serving_signatures()
         else:
-            functions = {"serving_default": (calling(model, named_outputs), inputs)}
-            if hasattr(model, "serving_signatures"):
-                functions = model.serving_signatures()
+            functions = {"serving_default": (signatures.calling(model), inputs)}
         # Two names of one function have one trace.
-        made = {
-            function: module.function(function, specs) for function, specs in functions.values()
-        }
-        signatures = {}
+        made = {call: module.function(call, specs) for call, specs in functions.values()}
+        traced = {}
         for name, (function, _) in functions.items():
             # Traced here, where the models have the tokenizers of the export.
-            signatures[name] = made[function].get_concrete_function()
+            traced[name] = made[function].get_concrete_function()
             check_signals()
     specs = {name: specs for name, (_, specs) in functions.items()}
-    module.make_callable(signatures, specs, getattr(model, "main_output", "default"))
+    module.make_callable(traced, specs, getattr(model, "main_output", "default"))
     with replacing_folder(path, overwrite) as temporary:
-        try:
-            tf.saved_model.save(module, temporary, signatures=signatures)
+        with tensorflow_writing(path):
+            tf.saved_model.save(module, temporary, signatures=traced)
             if warmup_texts is not None:
                 serving.write_warmup(temporary, warmup_inputs)
-        except tf.errors.OpError as error:
-            reason = tensorflow_reason(error)
-            raise OSError(f"The model could not be written to {path}: {reason}") from None
         _check_operations(operations(temporary), ops)
         if max_batch_size is not None:
             serving.write_batching(temporary, max_batch_size)
@@ -168,9 +155,7 @@ def check_arguments(path, ops, storage, max_tokens, max_batch_size, overwrite):
     """Raises an error if an argument of `export_saved_model` is wrong, whatever the model is."""
     check_choice(OPS, ops=ops)
     check_choice((None, *STORAGE), storage=storage)
-    for name, value in (("max_tokens", max_tokens), ("max_batch_size", max_batch_size)):
-        if value is not None:
-            check_integers(1, **{name: value})
+    check_counts(max_tokens=max_tokens, max_batch_size=max_batch_size)
     if os.path.lexists(path) and not overwrite:
         raise FileExistsError(
             f"{path} exists already; export to another folder (TensorFlow Serving takes the "
@@ -203,8 +188,7 @@ def operations(path):
 
 def _check_operations(names, ops):
     """Raises a `ValueError` if operations need Python, or more than `ops` promises."""
-    python = sorted(name for name in names if "PyFunc" in name)
-    if python:
+    if python := sorted(name for name in names if "PyFunc" in name):
         raise ValueError(
             "The exported graph must hold no Python; a tokenizer or layer must be made of "
             f"TensorFlow's operations. Received: {python}"

@@ -29,8 +29,7 @@ def input_specs(model, takes_tokens):
     names = [tensor.name for tensor in inputs]
     if isinstance(structure, dict) and len(structure) == len(inputs):
         names = keras.tree.flatten({key: key for key in structure})  # in the order of the inputs
-    wrong = [name for name in names if not _is_argument_name(name)]
-    if wrong:
+    if wrong := [name for name in names if not _is_argument_name(name)]:
         raise ValueError(
             "The names of a model's inputs must be ASCII letters, digits and `_`, a letter first, "
             'and neither `self` nor a keyword of Python: keras.Input(..., name="text"). '
@@ -44,10 +43,9 @@ def input_specs(model, takes_tokens):
 
 def _symbolic_inputs(model):
     """A Keras model's inputs, in the structure in which it takes them; `None` if unknown."""
-    inputs = getattr(model, "inputs", None)
-    if inputs is None:
+    if getattr(model, "inputs", None) is None:
         return None
-    return inputs[0] if isinstance(model, keras.Sequential) else model.input
+    return model.inputs[0] if isinstance(model, keras.Sequential) else model.input
 
 
 def _is_argument_name(name):
@@ -72,7 +70,14 @@ def has_token_axis(tensor):
     return tensor.dtype == "string" and len(tensor.shape) == 2 and tensor.shape[1] != 1
 
 
-def calling(model, select_outputs):
+def named_outputs(outputs):
+    """The outputs of a Keras model as a dict."""
+    if isinstance(outputs, dict):
+        return outputs
+    return {f"output_{index}": value for index, value in enumerate(keras.tree.flatten(outputs))}
+
+
+def calling(model, select_outputs=named_outputs):
     """A function that calls the model with a tensor for each input, to a dict of tensors."""
 
     def call(*tensors):
@@ -118,13 +123,6 @@ def elmo_signatures(elmo, inputs, pooled_only):
         **{name: only_with_lengths(name) for name in elmo.output_keys.sequences},
         "tokens": (from_tokens, tokens_inputs),
     }
-
-
-def named_outputs(outputs):
-    """The outputs of a Keras model as a dict."""
-    if isinstance(outputs, dict):
-        return outputs
-    return {f"output_{index}": value for index, value in enumerate(keras.tree.flatten(outputs))}
 
 
 @contextlib.contextmanager

@@ -106,10 +106,17 @@ def has_no_room(error):
     return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
 
 
-def tensorflow_reason(error):
-    """Why TensorFlow could not write a file: its error without operations and temporary names."""
-    message = error.message.partition(" [Op:")[0]
-    return (message.partition("; ")[2] or message).partition(" Failed to ")[0]
+@contextlib.contextmanager
+def tensorflow_writing(what):
+    """A context in which an error of TensorFlow is an `OSError`: it could not write `what`."""
+    import tensorflow as tf  # which Keras's other backends do without
+
+    try:
+        yield
+    except tf.errors.OpError as error:
+        message = error.message.partition(" [Op:")[0]  # without operations and temporary names
+        reason = (message.partition("; ")[2] or message).partition(" Failed to ")[0]
+        raise OSError(f"{what} could not be written: {reason}") from None
 
 
 @contextlib.contextmanager

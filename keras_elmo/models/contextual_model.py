@@ -22,12 +22,13 @@ from keras_elmo.models.token_encoder import TokenEncoder, padded_words, with_bou
 from keras_elmo.sources import names
 from keras_elmo.sources.addresses import push_to_hub
 from keras_elmo.sources.card import write_card
-from keras_elmo.text.character_ids import character_scheme, rows_of_sentences
+from keras_elmo.sources.weight_files import WeightFiles, is_keras_file
+from keras_elmo.text.character_ids import ByteScheme, rows_of_sentences
+from keras_elmo.text.dictionary_scheme import DictionaryScheme
 from keras_elmo.text.reading import check_tokens, read_words
 from keras_elmo.text.tensors import call_strings, fit_strings
 from keras_elmo.text.tokenizers import tokenizer_code
 from keras_elmo.weights import hdf5, model_files
-from keras_elmo.weights.weight_files import WeightFiles, is_keras_file
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -67,7 +68,9 @@ class ContextualModel(keras.Model):
         self.supports_jit = False  # XLA does not take strings.
 
         dtype = self.dtype_policy
-        scheme = character_scheme(config.dictionary, config.max_characters)
+        scheme = ByteScheme(config.max_characters)
+        if config.dictionary is not None:
+            scheme = DictionaryScheme(config.dictionary, config.max_characters)
         self.character_encoder = CharCNNEmbedding(
             filters=config.filters,
             character_dim=config.character_dim,
@@ -298,7 +301,7 @@ class ContextualModel(keras.Model):
         """
         refuse_what_files_hold(kwargs)
         found = sources.find(source)
-        return cls.from_files(*sources.open_model(found), found.shown, **kwargs)
+        return cls.from_files(*found.open(), found.shown, **kwargs)
 
     @classmethod
     def from_files(cls, config, weights, source=None, **kwargs):

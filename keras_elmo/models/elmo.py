@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from keras_elmo import characters
 from keras_elmo.annotations import LayerSpec, Options, Sentences, Texts
-from keras_elmo.checks import check_choice, check_integers, warn
+from keras_elmo.checks import check_choice, check_counts, check_integers, warn
 from keras_elmo.config import ElmoConfig
 from keras_elmo.layers import MaskedMean, ScalarMix
 from keras_elmo.models.contextual_model import (
@@ -18,11 +18,13 @@ from keras_elmo.models.contextual_model import (
     ContextualModel,
     refuse_pretrained_source,
 )
-from keras_elmo.models.embed_stream import embed_stream
+from keras_elmo.models.embed_stream import embed_tokens, parse_layers, unit_vectors
 from keras_elmo.models.kernel_rounding import traced
 from keras_elmo.models.outputs import OutputNames
 from keras_elmo.models.token_encoder import with_boundaries
+from keras_elmo.process.progress import ProgressBar
 from keras_elmo.text.character_ids import check_character_ids
+from keras_elmo.text.reading import read_sentences, read_tokens
 from keras_elmo.text.tensors import num_columns, symbolic_width, tokens_and_width
 
 if TYPE_CHECKING:
@@ -132,12 +134,7 @@ class Elmo(ContextualModel):
                 "model; Elmo(ElmoConfig.from_options(path)) makes a new one without this warning"
             )
         check_integers(1, num_mixes=num_mixes)
-        if max_tokens is not None:
-            check_integers(1, max_tokens=max_tokens)
-            max_tokens = int(max_tokens)
-        self._trainable = check_trainable(trainable)
-        check_choice(TRAINABLE_PARTS, trainable_part=trainable_part)
-        self._trainable_part = trainable_part
+        check_counts(max_tokens=max_tokens)
         self.num_read_mixes = num_mixes
         self.num_mixes = num_mixes
         self.do_layer_norm = do_layer_norm
@@ -145,7 +142,7 @@ class Elmo(ContextualModel):
         self.regularizer = keras.regularizers.get(regularizer)
         self.keep_sentence_boundaries = bool(keep_sentence_boundaries)
         self.stateful = bool(stateful)
-        self.max_tokens = max_tokens
+        self.max_tokens = max_tokens and int(max_tokens)
 
         dtype = self.dtype_policy
         config = self.config
@@ -161,7 +158,7 @@ class Elmo(ContextualModel):
         self.built = True
         if self.stateful:
             self._batch_state = BatchState(self.bilm.state_sizes, self.compute_dtype)
-        self._update_trainable_layers()
+        self.trainable_part, self.trainable = trainable_part, trainable
 
     def call(self, inputs):
         limit = getattr(self._exported, "limit", None)
@@ -189,8 +186,7 @@ class Elmo(ContextualModel):
             ValueError: their shape, or a value, is not as said above, or there are sentence
                 boundaries without `has_boundaries`. (Inside a graph values cannot be checked.)
         """
-        scheme = self.token_encoder.scheme
-        ids = check_character_ids(character_ids, scheme, has_boundaries)
+        ids = check_character_ids(character_ids, self.token_encoder.scheme, has_boundaries)
         if self.max_tokens is not None:
             ids = ids[:, : self.max_tokens]
         mask = tf.reduce_any(ids > 0, axis=-1)
@@ -233,8 +229,7 @@ class Elmo(ContextualModel):
         else:
             ragged = tf.RaggedTensor.from_row_lengths(tokens, row_lengths, validate=False)
             tokens = ragged.to_tensor("")
-        outputs = {**self.make_outputs(layers, mask), "tokens": tokens}
-        return self.output_keys.pad(outputs, width)
+        return self.output_keys.pad({**self.make_outputs(layers, mask), "tokens": tokens}, width)
 
     @traced
     def _padded_outputs(self, layers, mask, width):
@@ -323,10 +318,7 @@ class Elmo(ContextualModel):
         if not is_default:
             return results
         vectors = np.array(results, np.float32).reshape(-1, self.config.output_dim)
-        if normalize:  # but for those of texts without tokens
-            lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-            vectors /= np.where(lengths > 0, lengths, 1)
-        return vectors
+        return unit_vectors(vectors) if normalize else vectors
 
     def similarity(self, one: str | Sequence[str], other: str | Sequence[str]) -> float:
         """The cosine of the `"default"` vectors of two sentences; 0 if one has no tokens.
@@ -345,7 +337,19 @@ class Elmo(ContextualModel):
         progress: bool = False,
     ) -> Iterator[Any]:
         """Like `embed`, but an iterator, in constant memory: it reads a few batches ahead."""
-        return embed_stream(self, sentences, layers, token_budget, progress)
+        # Wrong arguments raise at once, and not with the first result.
+        specs = parse_layers(self.config, layers, self.num_mixes)
+        check_counts(token_budget=token_budget)
+        sentences = read_sentences(sentences, self.tokenizer)
+        total = len(sentences) if hasattr(sentences, "__len__") else None
+
+        def results():
+            with ProgressBar("embedding", total, is_shown=progress) as bar:
+                tokens = read_tokens(sentences, self.tokenizer, self.max_tokens)
+                for result in embed_tokens(self, tokens, specs, token_budget, bar.update):
+                    yield result if isinstance(layers, list | tuple) else result[specs[0]]
+
+        return results()
 
     def layers_of_tokens(self, *batch):
         """Every layer of the real tokens, floats (N, D), eagerly; see `_contextualize`."""

@@ -9,7 +9,7 @@ import tensorflow as tf
 from keras_elmo.annotations import LayerSpec, Source, Texts
 from keras_elmo.checks import check_choice, check_dropout
 from keras_elmo.models.contextual_model import check_restored
-from keras_elmo.models.elmo import TRAINABLE_PARTS, Elmo, check_trainable, to_elmo
+from keras_elmo.models.elmo import TRAINABLE_PARTS, Elmo, to_elmo
 from keras_elmo.models.embed_stream import parse_layers
 from keras_elmo.models.outputs import choose_layer, give_symbolic_mask
 from keras_elmo.text.tensors import call_strings
@@ -86,8 +86,6 @@ class ElmoEmbedding(keras.layers.Layer):
         **kwargs: Any,
     ) -> None:
         super().__init__(name=name, dtype=dtype)
-        if trainable is not None:
-            check_trainable(trainable)
         check_choice((None, *TRAINABLE_PARTS), trainable_part=trainable_part)
         elmo = to_elmo(elmo, "elmo", self.dtype_policy, kwargs)
         names = parse_layers(elmo.config, output, elmo.num_mixes, "output")
@@ -121,7 +119,8 @@ class ElmoEmbedding(keras.layers.Layer):
 
     def __call__(self, inputs: Texts, *args: Any, **kwargs: Any) -> Any:
         outputs = super().__call__(call_strings(inputs, self.elmo.tokenizer), *args, **kwargs)
-        for output, name in zip(keras.tree.flatten(outputs), self._names, strict=True):
+        names = keras.tree.flatten(self.output_name)
+        for output, name in zip(keras.tree.flatten(outputs), names, strict=True):
             if isinstance(output, keras.KerasTensor) and name not in _WITHOUT_MASK:
                 give_symbolic_mask(output)
         return outputs
@@ -161,13 +160,9 @@ class ElmoEmbedding(keras.layers.Layer):
 
         return self._for_each_name(spec)
 
-    @property
-    def _names(self):
-        return self.output_name if isinstance(self.output_name, list) else [self.output_name]
-
     def _for_each_name(self, function):
         """The results of a function of the name of an output, in a list if `output` is one."""
-        results = [function(name) for name in self._names]
+        results = [function(name) for name in keras.tree.flatten(self.output_name)]
         return results if isinstance(self.output_name, list) else results[0]
 
     def get_config(self):

@@ -1,13 +1,12 @@
-"""`embed_stream`: the vectors of many sentences, in batches of sentences of like length."""
+"""`embed_tokens`: the vectors of many sentences, in batches of sentences of like length."""
 
 import numpy as np
 import tensorflow as tf
 
-from keras_elmo.checks import check_integers, is_integer
+from keras_elmo.checks import is_integer
 from keras_elmo.models.outputs import OutputNames, choose_layer
-from keras_elmo.process.progress import ProgressBar
 from keras_elmo.process.signals import check_signals
-from keras_elmo.text.reading import read_sentences, read_tokens
+from keras_elmo.text.reading import read_tokens
 from keras_elmo.text.tensors import ragged_tokens
 
 # Enough rows for matrix products near the machine's peak, if sentences are of usual length.
@@ -17,24 +16,6 @@ TOKEN_BUDGET = 4096
 MIN_ROWS = 24
 MAX_TOKENS = 6 * TOKEN_BUDGET
 _GROUP_BATCHES = 4  # batches whose sentences are sorted together: enough to be of like length
-
-
-def embed_stream(elmo, sentences, layers, token_budget, progress):
-    """See `Elmo.embed_stream`. Wrong arguments raise at once, and not with the first result."""
-    layer_specs = parse_layers(elmo.config, layers, elmo.num_mixes)
-    if token_budget is not None:
-        check_integers(1, token_budget=token_budget)
-    sentences = read_sentences(sentences, elmo.tokenizer)
-    total = len(sentences) if hasattr(sentences, "__len__") else None
-    are_several = isinstance(layers, list | tuple)
-
-    def results():
-        with ProgressBar("embedding", total, is_shown=progress) as bar:
-            tokens = read_tokens(sentences, elmo.tokenizer, elmo.max_tokens)
-            for result in embed_tokens(elmo, tokens, layer_specs, token_budget, bar.update):
-                yield result if are_several else result[layer_specs[0]]
-
-    return results()
 
 
 def parse_layers(config, layers, num_mixes, argument="layers"):
@@ -104,6 +85,11 @@ def _split(elmo, layers, spec, ends):
 def sentence_mean(vectors):
     """The mean of (tokens, D), (D,): zeros for a sentence without tokens."""
     return vectors.sum(axis=0) / max(len(vectors), 1)
+
+
+def unit_vectors(vectors):
+    """Vectors of length 1 in the same directions; a zero vector stays zero."""
+    return vectors / np.maximum(np.linalg.norm(vectors, axis=-1, keepdims=True), 1e-12)
 
 
 def token_batches(tokenizer, sentences, token_budget):

@@ -45,10 +45,15 @@ class OutputNames:
         padded = dict(outputs)
         for name, value in outputs.items():
             if name not in ("default", "sequence_len"):
-                padding = [[0, 0], [0, missing], [0, 0]][: value.shape.rank]
-                padded[name] = tf.pad(value, padding)
+                padded[name] = tf.pad(value, [[0, 0], [0, missing], [0, 0]][: value.shape.rank])
                 padded[name].set_shape([value.shape[0], static, *value.shape[2:]])
         return padded
+
+
+def vector_size(config, specs):
+    """The size of what some layer specs (see `Elmo.embed`) name of a token, side by side."""
+    sizes = {"word_emb": config.projection_dim, "all": config.output_dim * (config.num_layers + 1)}
+    return sum(sizes.get(spec, config.output_dim) for spec in specs)
 
 
 def choose_layer(layers, spec):

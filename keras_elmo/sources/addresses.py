@@ -79,7 +79,6 @@ def fetch_hub(address, with_softmax=False):
 
 
 def push_to_hub(model, repository, private):
-    """See `ContextualModel.push_to_hub`."""
     huggingface_hub = _import_hub(repository)
     try:  # before it becomes the name of a folder
         huggingface_hub.utils.validate_repo_id(repository)

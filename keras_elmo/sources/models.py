@@ -1,4 +1,4 @@
-"""`find` and `open_model`: from what names a model to its files, its config and its weights."""
+"""`find`: from what names a model to its files, its config and its weights."""
 
 import dataclasses
 import os
@@ -14,20 +14,16 @@ from keras_elmo.config import (
     ElmoConfig,
     read_options_file,
 )
+from keras_elmo.manylangs import model as manylangs
 from keras_elmo.sources import addresses, names
 from keras_elmo.sources.archives import unpack
 from keras_elmo.sources.download import max_weights_size, shown_address
+from keras_elmo.sources.weight_files import WeightFiles
 from keras_elmo.weights import hdf5, tf_checkpoint
-from keras_elmo.weights.weight_files import FORMATS, WeightFiles
 
 TASK_FILE = "task.json"
 _MAX_TASK_BYTES = 2**33  # of a *.keras file at an address
 _ALLENNLP_OPTIONS = "_options.json"  # the end of the names that AllenNLP gives its options
-
-
-def open_model(source):
-    """The `ElmoConfig` and the `WeightFiles` of what `Elmo.from_pretrained` takes."""
-    return find(source).open()
 
 
 def find(source, with_softmax=False):
@@ -90,7 +86,7 @@ class Found:
         return os.path.isfile(os.path.join(self.folder, TASK_FILE))
 
     def open(self):
-        """See `open_model`."""
+        """The `ElmoConfig` and the `WeightFiles` of the model."""
         if self.opened is not None:
             return self.opened
         if isinstance(self.path, tuple):
@@ -135,17 +131,16 @@ def _open_archive(file, where):
 
 def _is_model(names):
     is_allennlp = any(name.endswith(_ALLENNLP_OPTIONS) and name[0] != "." for name in names)
-    return is_allennlp or any(other.is_model(names) for other in FORMATS)
+    return is_allennlp or manylangs.is_model(names)
 
 
 def _open_folder(path, where, unpacked=None):
     names, checkpoint = os.listdir(path), tf_checkpoint.find_weights(path)
     has_options = OPTIONS_FILE in names
-    others = [other for other in FORMATS if other.is_model(names)]
     if not has_options and checkpoint and tf_checkpoint.is_module(checkpoint):
         config = tf_checkpoint.read_config(checkpoint, where)
-    elif not has_options and others:
-        config = others[0].read_config(path, where)
+    elif not has_options and manylangs.is_model(names):
+        config = manylangs.read_config(path, where)
     else:
         options, weights = OPTIONS_FILE, None
         is_checkpoint = checkpoint or os.path.isfile(os.path.join(path, "checkpoint"))

@@ -13,7 +13,8 @@ import tensorflow as tf
 
 from keras_elmo.characters import BOS, EOS
 from keras_elmo.checks import warn
-from keras_elmo.files.atomic import tensorflow_reason
+from keras_elmo.files.atomic import tensorflow_writing
+from keras_elmo.models.outputs import vector_size
 from keras_elmo.process.traced_function import without_trace_warnings
 from keras_elmo.text.reading import Tokens
 
@@ -76,24 +77,13 @@ class VectorCache:
         stream = self._elmo.embed_stream(
             Tokens(examples.tokens.to_list()), self._names, progress=self._progress
         )
-        try:
+        with tensorflow_writing(f"The vectors in {path}") if path else contextlib.nullcontext():
             for count, outputs in enumerate(stream, 1):
                 queue.enqueue(np.concatenate([outputs[name] for name in self._names], axis=-1))
                 if count % _AHEAD == 0:
                     next(filling)
             next(filling, None)  # the end, with which the cache is complete
-        except tf.errors.OpError as error:
-            if not path:  # nothing was to be written
-                raise
-            reason = tensorflow_reason(error)
-            raise OSError(f"The vectors could not be written to {path}: {reason}") from None
         return dataset
-
-
-def vector_size(config, names):
-    """The size of the outputs of an `Elmo`, side by side."""
-    sizes = {"word_emb": config.projection_dim}
-    return sum(sizes.get(name, config.output_dim) for name in names)
 
 
 @contextlib.contextmanager
@@ -136,8 +126,7 @@ def batches(examples, elmo, shuffle=False, cache=None, errors=None):
         share = 1.0 if cache is None else cache.share
         windows = windows.shuffle(max(1, int(share * count) // batch_size))
         dataset = windows.flat_map(lambda window: pad(tf.data.Dataset.zip(window)))
-        num_batches = -(-count // batch_size)
-        dataset = dataset.apply(tf.data.experimental.assert_cardinality(num_batches))
+        dataset = dataset.apply(tf.data.experimental.assert_cardinality(-(-count // batch_size)))
     else:
         dataset = pad(dataset)
     # TensorFlow's tuning has nothing to gain here, and some epochs waited a second for its end.

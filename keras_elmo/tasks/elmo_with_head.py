@@ -10,10 +10,10 @@ from keras import ops
 from keras_elmo.annotations import Texts
 from keras_elmo.checks import check_choice, check_dropout, check_integers
 from keras_elmo.models.elmo import to_elmo
-from keras_elmo.models.outputs import give_symbolic_mask
+from keras_elmo.models.outputs import give_symbolic_mask, vector_size
 from keras_elmo.process.progress import ProgressBar
 from keras_elmo.process.signals import check_signals
-from keras_elmo.tasks.batches import WORD_ROWS, vector_size, word_rows
+from keras_elmo.tasks.batches import WORD_ROWS, word_rows
 from keras_elmo.text.tensors import call_strings
 
 
@@ -151,3 +151,12 @@ class ElmoWithHead(keras.Model):
             traced = self.elmo.kernel_rounding.traced  # frozen kernels are rounded once
             self._traces[names] = traced(run, input_signature=signature)
         return self._traces[names]
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "model": keras.saving.serialize_keras_object(self.elmo),
+            "layers": self.elmo_layers,
+            "word_dim": self.word_dim,
+            "dropout": self.dropout,
+        }

@@ -9,7 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from keras_elmo.checks import is_number, join_names, short_repr
-from keras_elmo.text.reading import Tokens, as_sentence, read_sentences, read_tokens
+from keras_elmo.text.reading import list_sentences, read_tokens
 from keras_elmo.text.tensors import ragged_tokens
 
 _DATASETS = tf.data.Dataset | keras.utils.PyDataset
@@ -71,8 +71,7 @@ class Examples(NamedTuple):
             return self
         factors, has_one_label = None, self.targets.dtype == tf.int32  # a text, or a token
         if has_one_label and isinstance(class_weight, Mapping):
-            weights = class_weight.values()
-            is_right = all(is_number(x) and 0 <= x < float("inf") for x in weights)
+            is_right = all(is_number(x) and 0 <= x < np.inf for x in class_weight.values())
             if is_right and set(class_weight) <= set(labels.names):
                 factors = [float(class_weight.get(label, 1)) for label in labels.names]
         elif has_one_label and str(class_weight) == "balanced" and self.stream is None:
@@ -181,12 +180,9 @@ def _weights(sample_weight, targets):
 
 
 def sentences_of(elmo, texts):
-    """Texts in any form as a list, of which each is a string, or a list of tokens, bytes."""
+    """Texts in any form as a list, see `list_sentences`."""
     _check_dataset(texts)
-    sentences = read_sentences(texts, elmo.tokenizer)
-    if isinstance(sentences, Tokens):
-        return sentences
-    return [as_sentence(sentence, row) for row, sentence in enumerate(sentences)]
+    return list_sentences(texts, elmo.tokenizer)
 
 
 def tokens_of(elmo, texts):

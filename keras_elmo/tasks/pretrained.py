@@ -20,6 +20,7 @@ from keras_elmo.sources import names
 from keras_elmo.sources.card import write_card
 from keras_elmo.sources.models import TASK_FILE, Found
 from keras_elmo.weights import hdf5
+from keras_elmo.weights.model_files import write_json
 
 _WEIGHTS_FILE, _HEAD_FILE = "task.weights.h5", "head.weights.h5"
 
@@ -59,7 +60,6 @@ def load_task(source, *classes, compile=False):
 
 
 def save_folder(model, folder):
-    """See `TaskModel.save_pretrained`."""
     base, base_digest = _base_of(model)
     part, name, other = model, _WEIGHTS_FILE, _HEAD_FILE
     if base is not None:
@@ -75,8 +75,7 @@ def save_folder(model, folder):
         with replacing_files(*paths) as (task_file, weights_file):
             part.save_weights(weights_file)
             content["sha256"] = _digest(content, weights_file)
-            with open(task_file, "w", encoding="utf-8") as file:
-                json.dump(content, file)
+            write_json(task_file, content)
         with contextlib.suppress(FileNotFoundError):
             os.remove(os.path.join(folder, other))  # of an earlier model
         write_card(folder, model)
@@ -107,7 +106,7 @@ def _load_folder(folder):
     if base is None:
         model.load_weights(weights_file)
         return model
-    elmo, (_, weights) = model.elmo, sources.open_model(Found(base_folder, base))
+    elmo, (_, weights) = model.elmo, Found(base_folder, base).open()
     elmo.load_weights(weights)
     elmo.source = base
     expected = content.get("base_sha256")
@@ -122,7 +121,7 @@ def _base_of(model):
     elmo = model.elmo
     if "elmo" in model.vector_names or elmo.source not in names.all_names():
         return None, None  # The mix may be trained.
-    _, weights = sources.open_model(Found(names.find_name(elmo.source), elmo.source))
+    _, weights = Found(names.find_name(elmo.source), elmo.source).open()
     if weights.kind is not hdf5:
         return None, None
     parts = elmo.character_encoder, elmo.bilm

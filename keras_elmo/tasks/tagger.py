@@ -12,6 +12,7 @@ from keras_elmo import tags
 from keras_elmo.annotations import Labels, Source, Texts
 from keras_elmo.characters import token_spans_of_texts
 from keras_elmo.checks import check_integers, short_repr, warn
+from keras_elmo.export.signatures import TEXT_INPUT, TOKENS_INPUT
 from keras_elmo.layers.crf import CRF, best_tags, tag_probabilities
 from keras_elmo.layers.crf_loss import CRFAccuracy, CRFLoss
 from keras_elmo.layers.entity_f1 import EntityF1
@@ -305,12 +306,10 @@ class Tagger(TaskModel):
             starts, ends = (dense(tf.cast(offset, tf.int32), 0) for offset in offsets)
             return {**outputs(tokens), "starts": starts, "ends": ends}
 
-        tokens_input = tf.TensorSpec([None, None], tf.string, "tokens")
-        from_tokens = (lambda tokens: outputs(to_tokens(tokens, None)), [tokens_input])
+        from_tokens = (lambda tokens: outputs(to_tokens(tokens, None)), [TOKENS_INPUT])
         if self.elmo.tokenizer is None:
             return {"serving_default": from_tokens}
-        text_input = tf.TensorSpec([None], tf.string, "text")
-        return {"serving_default": (from_text, [text_input]), "tokens": from_tokens}
+        return {"serving_default": (from_text, [TEXT_INPUT]), "tokens": from_tokens}
 
     def get_config(self):
         return {**super().get_config(), "crf": self.has_crf, "units": self.units}

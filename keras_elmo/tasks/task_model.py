@@ -9,7 +9,7 @@ import keras
 import numpy as np
 
 from keras_elmo.annotations import AnyPath, Array, HasArray, Labels, Texts
-from keras_elmo.checks import check_choice, check_integers
+from keras_elmo.checks import check_choice, check_counts, check_integers
 from keras_elmo.export.saved_model import export_saved_model
 from keras_elmo.models.contextual_model import check_restored
 from keras_elmo.sources.addresses import push_to_hub
@@ -174,9 +174,8 @@ class TaskModel(ElmoWithHead):
             OSError: a temporary file cannot be written.
         """
         steps, validation_steps = map(kwargs.get, ("steps_per_epoch", "validation_steps"))
-        counts = {"validation_batch_size": validation_batch_size, "steps_per_epoch": steps}
-        counts = {name: count for name, count in counts.items() if count is not None}
-        check_integers(1, batch_size=batch_size, **counts)
+        check_integers(1, batch_size=batch_size)
+        check_counts(validation_batch_size=validation_batch_size, steps_per_epoch=steps)
         check_integers(0, cache_bytes=cache_bytes, epochs=0 if epochs is None else epochs)
         if validation_split and validation_data is not None:
             rule = "`validation_split` must be 0 beside `validation_data`."
@@ -259,8 +258,7 @@ class TaskModel(ElmoWithHead):
         Returns:
             NumPy array, float32, (N, labels); of a tagger (N, tokens, tags), padded with zeros.
         """
-        tokens = tokens_of(self.elmo, x)
-        (rows,) = self._outputs(tokens, ["probabilities"], batch_size, verbose)
+        (rows,) = self._outputs(tokens_of(self.elmo, x), ["probabilities"], batch_size, verbose)
         widths = [max([1, *map(len, rows)])] if self._gives_tags() else []
         result = np.zeros((len(rows), *widths, len(self._labels)), np.float32)
         for index, row in enumerate(rows):
@@ -365,14 +363,7 @@ class TaskModel(ElmoWithHead):
         return f"<{type(self).__name__} {self.name}: {labels}; {self.elmo!r}>"
 
     def get_config(self):
-        return {
-            **super().get_config(),
-            "model": keras.saving.serialize_keras_object(self.elmo),
-            "labels": self.labels,
-            "layers": self.elmo_layers,
-            "word_dim": self.word_dim,
-            "dropout": self.dropout,
-        }
+        return {**super().get_config(), "labels": self.labels}
 
     @classmethod
     def from_config(cls, config):

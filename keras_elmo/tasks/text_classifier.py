@@ -10,6 +10,7 @@ from keras import ops
 
 from keras_elmo.annotations import Array, Labels, Source, Texts
 from keras_elmo.checks import check_integers
+from keras_elmo.export.signatures import TEXT_INPUT, TOKENS_INPUT
 from keras_elmo.layers import MaskedMean
 from keras_elmo.models.elmo import Elmo
 from keras_elmo.tasks.labels import as_lists
@@ -99,8 +100,7 @@ class TextClassifier(TaskModel):
         activation, loss, metric = "softmax", "sparse_categorical_crossentropy", "accuracy"
         if self.multi_label:
             activation, loss, metric = "sigmoid", "binary_crossentropy", "binary_accuracy"
-        count = len(self._labels)
-        x = keras.layers.Dense(count, activation, dtype="float32", name="classifier")(x)
+        x = keras.layers.Dense(len(self._labels), activation, dtype="float32", name="classifier")(x)
         self._set_head(inputs, x, 1e-3, lambda: (loss, [metric]))
 
     def encode_labels(self, tokens, labels):
@@ -158,9 +158,7 @@ class TextClassifier(TaskModel):
                 result["label"] = tf.gather(names, tf.argmax(probabilities, -1))
             return result
 
-        spec = tf.TensorSpec([None], tf.string, "text")
-        if self.elmo.tokenizer is None:
-            spec = tf.TensorSpec([None, None], tf.string, "tokens")
+        spec = TOKENS_INPUT if self.elmo.tokenizer is None else TEXT_INPUT
         return {"serving_default": (outputs, [spec])}
 
     def get_config(self):

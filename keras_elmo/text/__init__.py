@@ -11,15 +11,7 @@ from keras_elmo.text.whitespace_tokenizer import (
 )
 
 __all__ = [
-    "CharacterTokenizer",
-    "SpaceTokenizer",
-    "TreebankTokenizer",
-    "WebTokenizer",
-    "WhitespaceTokenizer",
-    "batch_to_ids",
-    "character_ids",
-    "get_tokenizer",
-    "strings",
-    "to_tokens",
+    "CharacterTokenizer", "SpaceTokenizer", "TreebankTokenizer", "WebTokenizer",
+    "WhitespaceTokenizer", "batch_to_ids", "character_ids", "get_tokenizer", "strings", "to_tokens",
     "token_spans",
-]
+]  # fmt: skip

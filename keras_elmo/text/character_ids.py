@@ -10,7 +10,6 @@ from keras_elmo import characters
 from keras_elmo.annotations import Texts
 from keras_elmo.checks import stands_for_a_shape
 from keras_elmo.text.byte_ids import add_word_marks, byte_ids
-from keras_elmo.text.dictionary_scheme import DictionaryScheme
 from keras_elmo.text.tensors import strings, to_tokens
 
 
@@ -110,13 +109,6 @@ def _check_boundaries(ids, is_token, has_boundaries, marks):
             "Character ids must not hold the sentence boundaries <S> and </S>, except with "
             f"`has_boundaries=True`. Received: ids {marks[0]} or {marks[1]}"
         )
-
-
-def character_scheme(dictionary, max_characters):
-    """The character scheme of a model: that of the original, or with a `Dictionary` of its own."""
-    if dictionary is None:
-        return ByteScheme(max_characters)
-    return DictionaryScheme(dictionary, max_characters)
 
 
 class ByteScheme:

@@ -26,15 +26,10 @@ class DictionaryScheme(tf.Module):
         self.num_words = dictionary.num_words
         self.ids_per_token = max_characters + (self.num_words is not None)
         self.boundaries = np.array(dictionary.boundary_ids(max_characters), np.int32)
-        self.word_padding = dictionary.character_id(Dictionary.WORD_PADDING)
-        self._unknown = dictionary.character_id(Dictionary.UNKNOWN)
-        self._begin_word = dictionary.character_id(Dictionary.BEGIN_WORD)
-        self._end_word = dictionary.character_id(Dictionary.END_WORD)
-        ids = {
-            ord(character): index + 1
-            for index, character in enumerate(dictionary.characters)
-            if character is not None and len(character) == 1
-        }
+        ids = dictionary.id_of_character
+        self.word_padding, self._unknown = ids[Dictionary.WORD_PADDING], ids[Dictionary.UNKNOWN]
+        self._begin_word, self._end_word = ids[Dictionary.BEGIN_WORD], ids[Dictionary.END_WORD]
+        ids = {ord(character): k for character, k in ids.items() if len(character) == 1}
         # What is not UTF-8 becomes a code point that no dictionary has: a noncharacter.
         self._replacement = next(point for point in range(0x10FFFF, 0, -1) if point not in ids)
         ids[self._replacement] = self._unknown
@@ -42,7 +37,7 @@ class DictionaryScheme(tf.Module):
         self._ids = np.array([ids[point] for point in sorted(ids)], np.int32)
         self.tables = []
         if self.num_words is not None:
-            known = {w: k + 1 for k, w in enumerate(dictionary.words) if w is not None}
+            known = dictionary.id_of_word
             with tf.init_scope():
                 initializer = tf.lookup.KeyValueTensorInitializer(
                     [word.encode() for word in known], tf.constant(list(known.values()), tf.int32)

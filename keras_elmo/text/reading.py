@@ -50,6 +50,14 @@ def read_sentences(texts, tokenizer):
     return texts
 
 
+def list_sentences(texts, tokenizer):
+    """Text of any form as a list, of which each is a string, or a list of tokens, bytes."""
+    sentences = read_sentences(texts, tokenizer)
+    if isinstance(sentences, Tokens):
+        return sentences
+    return [as_sentence(sentence, row) for row, sentence in enumerate(sentences)]
+
+
 def check_array(texts):
     """An array or a tensor of strings with at most two axes, or an error."""
     if isinstance(texts, tf.SparseTensor):

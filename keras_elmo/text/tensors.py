@@ -8,14 +8,7 @@ import tensorflow as tf
 from keras_elmo.annotations import Texts
 from keras_elmo.characters import text_to_bytes
 from keras_elmo.checks import stands_for_a_shape
-from keras_elmo.text.reading import (
-    as_sentence,
-    check_array,
-    look_at,
-    raw_strings,
-    read_sentences,
-    read_tokens,
-)
+from keras_elmo.text import reading
 
 
 def strings(texts: Texts) -> Any:
@@ -64,21 +57,21 @@ def text_tensor(texts, tokenizer=None):
     rank once it has seen two ranks, and such a graph cannot tell raw strings from tokens.
     """
     if tf.is_tensor(texts):
-        texts = check_array(texts)
+        texts = reading.check_array(texts)
         texts = tf.reshape(texts, (1,)) if texts.shape.rank == 0 else texts
         if tokenizer is None or isinstance(texts, tf.RaggedTensor) or not tf.executing_eagerly():
             return texts
-        texts = raw_strings(texts)
-        look_at(texts.numpy().tolist(), tokenizer)
+        texts = reading.raw_strings(texts)
+        reading.look_at(texts.numpy().tolist(), tokenizer)
         return texts
-    rows = [as_sentence(row, k) for k, row in enumerate(read_sentences(texts, tokenizer))]
+    rows = reading.list_sentences(texts, tokenizer)
     if tokenizer is None and len(getattr(texts, "shape", ())) == 2:
         return ragged_tokens(rows).to_tensor("", shape=texts.shape)
     tokenizer = tokenizer if tf.executing_eagerly() else None  # A graph is not looked at.
     are_lists = {isinstance(row, list) for row in rows}
     if are_lists == {True, False}:
-        return ragged_tokens(read_tokens(rows, tokenizer))
-    look_at(rows, tokenizer)
+        return ragged_tokens(reading.read_tokens(rows, tokenizer))
+    reading.look_at(rows, tokenizer)
     if True in are_lists:
         return ragged_tokens(rows)
     return tf.constant([text_to_bytes(row) for row in rows], tf.string)
@@ -108,7 +101,7 @@ def to_tokens(texts, tokenizer):
                 f"RaggedTensor or (batch, tokens). Received: raw strings of shape {texts.shape}"
             )
         return tf.RaggedTensor.from_tensor(texts, padding="")
-    return tokenizer.tokenize(tf.reshape(raw_strings(texts), [-1]))
+    return tokenizer.tokenize(tf.reshape(reading.raw_strings(texts), [-1]))
 
 
 def call_strings(inputs, tokenizer=None):

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import pathlib
 import tempfile
 
 import keras
@@ -9,7 +10,7 @@ import tensorflow as tf
 
 from keras_elmo.annotations import AnyPath
 from keras_elmo.checks import check_choice, check_integers
-from keras_elmo.files.atomic import replacing_file, tensorflow_reason
+from keras_elmo.files.atomic import replacing_file, tensorflow_writing
 from keras_elmo.layers.projected_lstm import projecting_in_parts
 from keras_elmo.models import Elmo
 from keras_elmo.process.signals import check_signals
@@ -121,16 +122,10 @@ def export_tflite(
         with projecting_in_parts() if is_int8 else contextlib.nullcontext():
             functions = graph.concrete_functions(elmo, task, inputs, batch, max_tokens)
         check_signals()
-        try:
+        with tensorflow_writing(f"A temporary file for {os.fspath(path)}"):
             data = _convert(model, functions, quantize)
-        except tf.errors.OpError as error:  # of the SavedModel in a temporary folder
-            raise OSError(
-                f"{os.fspath(path)} cannot be made, since a temporary file cannot be written: "
-                f"{tensorflow_reason(error)}"
-            ) from None
         data = with_metadata(data, describe(elmo, task, functions, quantize))
-        with open(temporary, "wb") as file:
-            file.write(data)
+        pathlib.Path(temporary).write_bytes(data)
         check_signals()
 
 

@@ -121,8 +121,7 @@ def with_metadata(data, description):
     from tensorflow.lite.python import schema_py_generated as schema
 
     model = schema.ModelT.InitFromPackedBuf(data)
-    custom = [code.customCode for code in model.operatorCodes if code.customCode]
-    if custom:
+    if custom := [code.customCode for code in model.operatorCodes if code.customCode]:
         names = ", ".join(sorted(name.decode() for name in custom))
         raise ValueError(f"The file must hold builtin operations alone. Received: {names}")
     model.description = f"keras_elmo: contextual vectors; see metadata {METADATA_NAME!r}"

@@ -21,11 +21,11 @@ from keras_elmo.models.contextual_model import (
 from keras_elmo.models.embed_stream import TOKEN_BUDGET, token_batches
 from keras_elmo.models.kernel_rounding import traced
 from keras_elmo.sources.card import write_card
+from keras_elmo.sources.weight_files import WeightFiles
 from keras_elmo.training.softmax import Score, Softmax, perplexities
 from keras_elmo.training.vocabulary import Vocabulary
 from keras_elmo.training.window_model import WindowModel
 from keras_elmo.weights import hdf5, model_files
-from keras_elmo.weights.weight_files import WeightFiles
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -303,7 +303,7 @@ class BiLanguageModel(WindowModel):
                 "(`keras-elmo train --init` then trains a softmax.) "
                 f"Received: no {VOCABULARY_FILE} in {found.shown!r}"
             )
-        config, weights = sources.open_model(found)
+        config, weights = found.open()
         has_softmax = weights.has_softmax()
         model = cls.from_files(config, weights, found.shown, vocabulary=vocabulary, **kwargs)
         if softmax_path and own_vocabulary in (None, model.vocabulary) and not has_softmax:

@@ -39,9 +39,9 @@ def save_folder(folder, config, character_encoder, bilm, softmax=None, vocabular
             vocabulary.save(temporary[VOCABULARY_FILE])
         if config.dictionary is not None:
             # In a file of its own: options stay short, so that people can read them.
-            _write_json(temporary[DICTIONARY_FILE], options["dictionary"])
+            write_json(temporary[DICTIONARY_FILE], options["dictionary"])
             options["dictionary"] = DICTIONARY_FILE
-        _write_json(temporary[OPTIONS_FILE], options, indent=2)
+        write_json(temporary[OPTIONS_FILE], options, indent=2)
 
 
 def find_file(folder, name):
@@ -54,7 +54,7 @@ def find_file(folder, name):
     return os.path.join(folder, names[0]) if len(names) == 1 else None
 
 
-def _write_json(path, content, indent=None):
+def write_json(path, content, **options):
     with open(path, "w", encoding="utf-8") as file:
-        json.dump(content, file, indent=indent)
+        json.dump(content, file, **options)
         file.write("\n")

@@ -153,8 +153,7 @@ def _tensors(files, where):
 
 def _file_name(name):
     """The name in weight files of the tensor that a checkpoint calls `name`."""
-    match = _CELL.fullmatch(name)
-    if not match:
+    if not (match := _CELL.fullmatch(name)):
         return name
     direction, *layers, part = match.groups()
     layer = layers[0] or layers[1]

@@ -40,7 +40,7 @@ import tensorflow as tf
 from keras_elmo import BiLanguageModel, ElmoConfig, characters
 from keras_elmo.files.atomic import making_folder
 from keras_elmo.layers.projected_lstm import FORGET_BIAS
-from keras_elmo.sources import open_model
+from keras_elmo.sources import find
 from keras_elmo.training import Corpus, WarmUpSchedule
 from keras_elmo.training.options import fitting_negatives
 from keras_elmo.training.stream import log_uniform_sample
@@ -440,7 +440,7 @@ def main(arguments=None):
     if values.options:
         config = ElmoConfig.from_options(values.options)
     elif values.init:
-        config, _ = open_model(model_source(values.init))
+        config, _ = find(model_source(values.init)).open()
     if config.dictionary or not (config.has_projection and config.has_token_projection):
         parser.error(
             "the model must read bytes, and have a projection in its LSTMs and in its character "

@@ -59,11 +59,11 @@ def test_a_damaged_shard_is_an_error_where_it_is_read(tmp_path):
         damaged[rng.randrange(len(content))] ^= 1 << rng.randrange(8)
         path.write_bytes(damaged)
         with pytest.raises(ValueError, match="other bytes than were written"):
-            shards.check_digest(path.parent, entry)
+            shards.check_shard(path.parent, entry, with_digest=True)
         with contextlib.suppress(ValueError):  # before the digest is compared
             shards.group_lengths(path.parent, entry, False)
     path.write_bytes(content[:-9])
-    for read in (shards.check_size, lambda *args: shards.group_lengths(*args, False)):
+    for read in (shards.check_shard, lambda *args: shards.group_lengths(*args, False)):
         with pytest.raises(ValueError, match="must be a whole shard of this run; remove it"):
             read(path.parent, entry)
 

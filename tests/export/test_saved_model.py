@@ -373,7 +373,7 @@ def test_it_replaces_nothing_unless_told(model, tmp_path, monkeypatch):
         keras_elmo.export_saved_model(model, path, pooled_only=True)
 
     # No signature, and so no trace.
-    monkeypatch.setattr(saved_model, "elmo_signatures", lambda *_: {})
+    monkeypatch.setattr(saved_model.signatures, "elmo_signatures", lambda *_: {})
     keras_elmo.export_saved_model(model, path, pooled_only=True, overwrite=True)
     assert os.listdir(tmp_path / "elmo") == ["1"]
     assert "mine" not in os.listdir(path) and "saved_model.pb" in os.listdir(path)

@@ -12,7 +12,7 @@ from manylangs.torch_files import Tensor, legacy_bytes
 from manylangs_models import ARCHITECTURE, WORDS, architecture, random_weights, write_model
 
 from keras_elmo import Elmo, ElmoConfig
-from keras_elmo.sources.models import open_model
+from keras_elmo.sources.models import find
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +38,7 @@ def make_zip(folder, path):
 
 
 def config_of(source):
-    return open_model(source)[0]
+    return find(source).open()[0]
 
 
 def refused(source, message):
@@ -51,7 +51,7 @@ def refused(source, message):
 
 
 def test_the_config_says_all(model_folder):
-    config, weights = open_model(model_folder)
+    config, weights = find(model_folder).open()
     files = [str(model_folder / name) for name in ("token_embedder.pkl", "encoder.pkl")]
     assert list(weights.files) == files
     assert (config.units, config.projection_dim, config.max_characters) == (10, 6, 9)
@@ -96,7 +96,7 @@ def test_the_published_models_lack_their_architecture(folder):
 
 def test_what_was_saved_beside_it_comes_first(folder, elmo):
     elmo.save_pretrained(folder)
-    _, weights = open_model(folder)
+    _, weights = find(folder).open()
     assert weights.shown == str(folder / "weights.hdf5")
 
 

@@ -8,7 +8,7 @@ from weights.test_hub_module import assert_same
 
 from keras_elmo import Elmo
 from keras_elmo.sources import names
-from keras_elmo.sources.models import open_model
+from keras_elmo.sources.models import find
 
 COMPRESSIONS = [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA]
 MODEL = {"options.json": ..., "weights.hdf5": ...}
@@ -57,7 +57,7 @@ def test_names_of_allennlp(tmp_path, make_zip, small_folder, elmo):
     # A name of its own comes first; of two others none is chosen.
     (tmp_path / "b_options.json").write_bytes(b"{}")
     with pytest.raises(ValueError, match="must hold options.json"):
-        open_model(tmp_path)
+        find(tmp_path).open()
     shutil.copy(small_folder / "options.json", tmp_path)
     assert_same_model(tmp_path, elmo)
 
@@ -92,7 +92,7 @@ def test_zip_with_a_folder_in_it_and_any_name_made_on_a_mac(make_zip, tmp_path, 
 def test_folder_comes_before_a_published_name(monkeypatch, small_folder):
     monkeypatch.chdir(small_folder.parent)
     assert small_folder.name in names.PRESETS
-    _, weights = open_model(small_folder.name)
+    _, weights = find(small_folder.name).open()
     assert weights.shown.startswith(small_folder.name)
 
 
@@ -103,7 +103,7 @@ def test_folder_comes_before_a_published_name(monkeypatch, small_folder):
 def test_unknown_name_lists_the_published_ones(tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ValueError) as caught:
-        open_model(name)
+        find(name).open()
     assert f"There is no model {name!r}" in str(caught.value)
     assert f"names: {', '.join(names.all_names())}" in str(caught.value)
 
@@ -111,7 +111,7 @@ def test_unknown_name_lists_the_published_ones(tmp_path, monkeypatch, name):
 @pytest.mark.parametrize("source", [None, {"lstm": {}}, ("a", "b", "c")])
 def test_other_type_is_refused(source):
     with pytest.raises(TypeError, match=f"a name, a folder, .* {re.escape(repr(source))}"):
-        open_model(source)
+        find(source).open()
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_folder_and_zip_without_a_model_list_what_they_hold(tmp_path, make_zip, 
         where = re.escape(str(source))
         message = rf"{where} must hold options.json and one \*.hdf5 file. Received: {received}\. "
         with pytest.raises(ValueError, match=message + ".*pass the pair"):
-            open_model(source)
+            find(source).open()
 
 
 OUTSIDE = ["model/../../a.hdf5", "/tmp/a.hdf5", "..\\a.hdf5", "C:\\a.hdf5"]

@@ -128,7 +128,7 @@ def entrances(request, one_layer_folder):
         result["ElmoVectorizer"] = reading(vectorizer.transform)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(TaskModel, "_outputs", outputs)
-        patch.setattr("keras_elmo.models.embed_stream.embed_tokens", embed_tokens)
+        patch.setattr("keras_elmo.models.elmo.embed_tokens", embed_tokens)
         yield result, 1 if tokenizer else 2
 
 

@@ -16,7 +16,7 @@ from keras_elmo.training.vocabulary import Vocabulary
 
 VOCABULARY = Vocabulary(["<S>", "</S>", "<UNK>", *"abcdefgh"])
 BYTES = ByteScheme(50)
-DICTIONARY = DictionaryScheme(Dictionary([*Dictionary.marks(), *"abx"], ["<oov>", "abx"]), 12)
+DICTIONARY = DictionaryScheme(Dictionary([*Dictionary.MARKS, *"abx"], ["<oov>", "abx"]), 12)
 # The boundaries, where a text has the words <S> and </S>, too.
 BEGIN, END, NOTHING = "begin", "end", "."
 WORDS = ["a", "b", "c", "x", "zz", "abc", "é", "\udc80\ud800", "<S>", "</S>", "a" * 60]

@@ -3,11 +3,8 @@
 import os
 from typing import Any, NamedTuple
 
+from keras_elmo.manylangs import model as manylangs
 from keras_elmo.weights import hdf5, tf_checkpoint
-
-# What else holds weights: a module such as `keras_elmo.manylangs.model`, with `NAME`, `is_model`,
-# `read_config`, `find_weights` and `load_files`, is added when its package is imported.
-FORMATS: list[Any] = []
 
 # A large model is made only if its files have at least this share of its bytes.
 _MIN_SHARE = 1 / 16
@@ -39,7 +36,7 @@ class WeightFiles(NamedTuple):
         shown = shown or source
         if is_keras_file(source):
             return cls(None, (source,), shown, unpacked)
-        for kind in (tf_checkpoint, *FORMATS):
+        for kind in (tf_checkpoint, manylangs):
             if files := kind.find_weights(source):
                 if kind is tf_checkpoint and os.path.isdir(source):
                     prefix = files[0].removesuffix(".index")

@@ -135,12 +135,10 @@ def _run_python(block, scope):
             if sign and isinstance(statement, ast.Expr):
                 expression = ast.Expression(statement.value)
                 value = eval(compile(expression, str(block.page), "eval"), scope)
-                place = f"{block.page}, line {statement.end_lineno}: the value"
-                _compare(shown, str(value), place)
+                _compare(shown, str(value), f"{block.page}, line {statement.end_lineno}: the value")
             else:
                 assert not sign, f"{block.place}: only an expression can show its value"
-                module = ast.Module([statement], [])
-                exec(compile(module, str(block.page), "exec"), scope)
+                exec(compile(ast.Module([statement], []), str(block.page), "exec"), scope)
     return printed.getvalue()
 
 

@@ -91,5 +91,4 @@ class Reference:
         """Every layer for a sentence, without its boundaries."""
         most = self.cnn["max_characters_per_token"]
         rows = [boundary(257, most), *(character_ids(w, most) for w in words), boundary(258, most)]
-        tokens = np.stack([self.token_embedding(row) for row in rows])
-        return self.layers(tokens)[:, 1:-1]
+        return self.layers(np.stack([self.token_embedding(row) for row in rows]))[:, 1:-1]

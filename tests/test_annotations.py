@@ -72,7 +72,6 @@ def test_a_checker_finds_only_wrong_arguments_and_names(tmp_path, request):
     result = run_python(*command, cwd=tmp_path, env=environment, timeout=300)
     found = {name: {} for name in programs}
     for name, line, message in re.findall(r"(?m)^(\w+)\.py:(\d+): (.*)$", result.stdout):
-        text = programs[name].splitlines()[int(line) - 1]
-        found[name].setdefault(text, message)
+        found[name].setdefault(programs[name].splitlines()[int(line) - 1], message)
     assert list(found.pop("wrong")) == WRONG.splitlines(), result.stderr
     assert not any(found.values()), found

@@ -232,8 +232,7 @@ def test_file_that_is_not_a_json_object_is_named(tmp_path):
 
 def test_file_of_more_than_a_megabyte_is_refused(tmp_path):
     file = tmp_path / "options.json"
-    text = json.dumps(ORIGINAL).encode()
-    file.write_bytes(text.ljust(1 << 20))
+    file.write_bytes(json.dumps(ORIGINAL).encode().ljust(1 << 20))
     assert read_options_file(file) == ORIGINAL
     with open(file, "wb") as stream:
         stream.truncate(300 << 20)  # a file with a hole, which takes no space on the disk

@@ -50,8 +50,7 @@ def test_tensorboard_reads_them(bank, tmp_path):
     projector = pytest.importorskip("tensorboard.plugins.projector.projector_plugin")
     write_projector(bank, tmp_path / "a", [1, 2])
     config = projector.ProjectorConfig()
-    text = (tmp_path / "a/projector_config.pbtxt").read_text()
-    projector.text_format.Parse(text, config)
+    projector.text_format.Parse((tmp_path / "a/projector_config.pbtxt").read_text(), config)
     layer = config.embeddings[1]
     assert (layer.tensor_name, layer.tensor_shape) == ("layer 2", [3, 16])
     vectors = projector._read_tensor_binary_file(

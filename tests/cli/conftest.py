@@ -56,8 +56,7 @@ def corpus(tmp_path_factory):
             start = chance.randrange(14)
             lines.append(" ".join(words[start : start + chance.randint(3, 6)]))
         (folder / name).write_text("\n".join(lines))
-    packed = gzip.compress((folder / "train-1.txt").read_bytes())
-    (folder / "train-1.txt.gz").write_bytes(packed)
+    (folder / "train-1.txt.gz").write_bytes(gzip.compress((folder / "train-1.txt").read_bytes()))
     (folder / "train-1.txt").unlink()
     with open(folder / "heldout.txt", "a") as file:
         file.write("\na b unheard-of d\n")

@@ -75,8 +75,7 @@ def results(tmp_path_factory, one_layer_folder):
     folder = tmp_path_factory.mktemp("limit")
     shutil.copytree(one_layer_folder, folder / "small")
     (folder / "outputs").mkdir()
-    arguments = map(json.dumps, (SIZES, COMMANDS))
-    result = run_python("-c", SCRIPT, *arguments, timeout=300, cwd=folder)
+    result = run_python("-c", SCRIPT, *map(json.dumps, (SIZES, COMMANDS)), timeout=300, cwd=folder)
     assert result.returncode == 0, result.stderr
     assert "HDF5" not in result.stderr
     found = {name: [] for name in ["out.hdf5", "out.npz", *COMMANDS]}

@@ -35,8 +35,7 @@ def test_models_of_keras_files(tmp_path, one_layer_folder):
         assert type(load_any_model(options)) is type(model)
     with pytest.raises(ValueError, match="a model of Keras, `tokenizer` must not be given"):
         load_any_model(argparse.Namespace(model=options.model, tokenizer="space"))
-    task = TextClassifier(str(one_layer_folder), ["a", "b"])
-    task.save(tmp_path / "task.keras")
+    TextClassifier(str(one_layer_folder), ["a", "b"]).save(tmp_path / "task.keras")
     options.model, options.tokenizer = str(tmp_path / "task.keras"), "space"
     assert isinstance(load_any_model(options).elmo.tokenizer, SpaceTokenizer)
     options = argparse.Namespace(model=str(tmp_path / "a.keras"))

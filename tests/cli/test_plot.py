@@ -43,8 +43,7 @@ def test_word_with_senses(draw, run, small_folder, tmp_path):
 
 def test_cosines_without_the_mean_of_the_text(draw, small_folder, elmo):
     command = ["cosines", "the bank", "by a bank", "-m", small_folder]
-    figure = draw(*command, "--text", "text.txt", "-l", "0")
-    (image,) = figure.axes[0].images
+    (image,) = draw(*command, "--text", "text.txt", "-l", "0").axes[0].images
     assert image.get_array().shape == (2, 3)
     tokens = "the bank no word by the bank a bank and a bank".split()
     vectors = elmo.embed([[token] for token in tokens], layers=0)

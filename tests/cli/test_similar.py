@@ -56,8 +56,7 @@ def test_json_holds_the_cosines(similar, elmo):
     places = [(row["line"], row["token"]) for row in result["occurrences"]]
     assert places == [(1, 2), (3, 1), (3, 4)]
     assert result["occurrences"][1]["tokens"] == "a bank , the BANK .".split()
-    texts = ["by the bank of it", "a bank , the BANK ."]
-    first, second = elmo.embed(texts, layers=2)
+    first, second = elmo.embed(["by the bank of it", "a bank , the BANK ."], layers=2)
     cosine = first[2] @ second[4] / np.linalg.norm(first[2]) / np.linalg.norm(second[4])
     nearest = result["occurrences"][0]["nearest"]
     assert set(nearest) == {"0", "2"}

@@ -156,8 +156,7 @@ def test_another_run_is_refused_and_changes_nothing(embed, folder, new_elmo):
 def test_records_and_the_fields_that_are_kept(embed, elmo, folder):
     records = [{"id": k, "text": line, "x": [k]} for k, line in enumerate(LINES)]
     records[3] |= {"text": ["a long", "mat"], "id": None}
-    lines = "".join(json.dumps(record) + "\n\n" for record in records)
-    (folder / "in.jsonl").write_text(lines)
+    (folder / "in.jsonl").write_text("".join(json.dumps(record) + "\n\n" for record in records))
     options = {"inputs": "in.jsonl", "field": "text", "keep": ["id", "x"]}
     manifest = embed("whole", **options)
     assert manifest["keep"] == {"id": "int64", "x": "json"} and manifest["rows"] == 23

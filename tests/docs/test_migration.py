@@ -46,8 +46,7 @@ def test_old_code_stands_beside_new_code(page):
 def test_new_code_runs(folder, small_config, page):
     if page == "tf-hub":
         pytest.importorskip("tensorflow_hub", reason="tensorflow_hub is not installed")
-    bilm = keras_elmo.BiLanguageModel(small_config, [*WORDS, "sat"])
-    bilm.save_pretrained(folder / "my-elmo")
+    keras_elmo.BiLanguageModel(small_config, [*WORDS, "sat"]).save_pretrained(folder / "my-elmo")
     run_page(PAGES / f"{page}.md", folder)
 
 

@@ -44,8 +44,7 @@ def test_padding_changes_nothing_and_files_give_the_same(models, name, tmp_path)
         same = together[row] if name == "pooled" else together[row, : len(words)]
         np.testing.assert_allclose(alone, same, atol=1e-5)
     if name != "pooled":
-        mask = together._keras_mask
-        np.testing.assert_array_equal(mask, [[True] * 5, [True] * 3 + [False] * 2])
+        np.testing.assert_array_equal(together._keras_mask, [[True] * 5, [True] * 3 + [False] * 2])
     model.save(tmp_path / "model.keras")
     again = keras.models.load_model(tmp_path / "model.keras")
     np.testing.assert_allclose(again(inputs_of(name, TOKENS)), together, atol=1e-6)

@@ -33,8 +33,7 @@ def test_classifier(tmp_path):
 
 @pytest.mark.slow
 def test_tagger(tmp_path):
-    module = example("tagger")
-    first, second = module.main(tmp_path / "tagger.keras", epochs=40)
+    first, second = example("tagger").main(tmp_path / "tagger.keras", epochs=40)
     assert {"Anna Berg", "Oslo"} <= {entity.text for entity in first} and not second
 
 

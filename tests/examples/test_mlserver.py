@@ -89,8 +89,7 @@ def ask(ports):
         tensors = []
         for name, value in inputs.items():
             array = value if isinstance(value, np.ndarray) else np.array(value, object)
-            datatype = DATATYPES[array.dtype.name]
-            tensors.append(grpc.InferInput(name, array.shape, datatype))
+            tensors.append(grpc.InferInput(name, array.shape, DATATYPES[array.dtype.name]))
             tensors[-1].set_data_from_numpy(array)
         wanted = [grpc.InferRequestedOutput(name) for name in outputs]
         parameters = {"signature": signature} if signature else None
@@ -122,8 +121,7 @@ def test_the_answer_equals_the_python_model(ask, elmo, signature):
     assert_same(ask("elmo", {"text": SENTENCES}, signature), right, names)
     # A column of strings, as clients of MLServer send them, and of the outputs only some.
     column = np.array(SENTENCES, object)[:, None]
-    received = ask("elmo", {"text": column}, signature, ["sequence_len"])
-    assert_same(received, right, ["sequence_len"])
+    assert_same(ask("elmo", {"text": column}, signature, ["sequence_len"]), right, ["sequence_len"])
 
 
 def test_inputs_of_several_types(ask, elmo):

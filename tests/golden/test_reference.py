@@ -17,8 +17,7 @@ def random_config(rng):
     units = int(rng.integers(4, 13))
     widest = int(rng.integers(1, 7))
     filters = [(width, int(rng.integers(1, 6))) for width in range(1, widest + 1)]
-    num_filters = sum(count for _, count in filters)
-    sizes = [units, int(rng.integers(2, units)), min(num_filters, units)]
+    sizes = [units, int(rng.integers(2, units)), min(sum(count for _, count in filters), units)]
 
     def clip():
         return [None, 0.05, 0.3, 3.0][rng.integers(4)]  # the small ones bite

@@ -99,7 +99,6 @@ def test_masks_reach_the_next_layers():
     ids = keras.Input((None, 12), dtype="int32")
     tokens = CASES["CharCNNEmbedding"][0]()(ids)
     mixed = ScalarMix()(BiLM(8, 6)(tokens))
-    model = keras.Model(ids, [mixed, MaskedMean()(mixed)])
-    mixed_values, mean = model(IDS)
+    mixed_values, mean = keras.Model(ids, [mixed, MaskedMean()(mixed)])(IDS)
     np.testing.assert_allclose(mean[0], np.mean(mixed_values[0, :3], axis=0), atol=1e-6)
     assert not np.any(mixed_values[0, 3])

@@ -122,6 +122,5 @@ def test_a_kernel_that_was_rounded_before_is_taken():
                     np.testing.assert_array_equal(matmul(x, given), twice)
                     traced = tf.function(lambda: matmul(x, given))  # noqa: B023
                     np.testing.assert_array_equal(traced(), twice)
-            other = keras.Variable(values, dtype="float32")
-            np.testing.assert_array_equal(matmul(x, other), once)
+            np.testing.assert_array_equal(matmul(x, keras.Variable(values, dtype="float32")), once)
         np.testing.assert_array_equal(matmul(x, kernel), once)

@@ -30,8 +30,7 @@ def test_layer_norm_is_over_the_unmasked_elements(as_list):
     for layer in layers:
         real = layer[mask]
         expected += (layer - real.mean()) / np.sqrt(real.var() + 1e-12) / 3
-    given = [None, mask, mask] if as_list else mask
-    result = ScalarMix(do_layer_norm=True)(layers, mask=given)
+    result = ScalarMix(do_layer_norm=True)(layers, mask=[None, mask, mask] if as_list else mask)
     np.testing.assert_allclose(result, expected, atol=1e-5)
     nothing = ScalarMix(do_layer_norm=True)(layers, mask=np.zeros((2, 4), bool))
     assert np.all(np.isfinite(nothing))

@@ -64,8 +64,7 @@ def test_a_sentence_gives_the_same_vectors_in_any_batch(lite, models):
     rng = np.random.default_rng(0)
     lite, elmo = lite["whitespace"], models["whitespace"]
     words = [f"w{k}" for k in range(200)]
-    counts = [*rng.integers(0, 60, 60), 5000]
-    sentences = [list(rng.choice(words, count)) for count in counts]
+    sentences = [list(rng.choice(words, count)) for count in [*rng.integers(0, 60, 60), 5000]]
     together = lite.embed(sentences, layers="all")
     assert_same(together, elmo.embed(sentences, layers="all"))
     alone = [lite.embed([sentence], layers="all")[0] for sentence in sentences[:20]]

@@ -48,8 +48,7 @@ class Holder(keras.Model):
         self.head = Dense(2)
 
     def get_config(self):
-        held = keras.saving.serialize_keras_object(self.held)
-        return {**super().get_config(), "held": held}
+        return {**super().get_config(), "held": keras.saving.serialize_keras_object(self.held)}
 
 
 @registered

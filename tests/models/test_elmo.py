@@ -231,8 +231,7 @@ def test_the_state_is_carried_row_by_row(small_folder, elmo, untraced):
 def test_training_changes_what_it_should_and_learns(one_layer_folder, part, untraced):
     elmo = Elmo.from_pretrained(one_layer_folder, trainable_part=part)
     inputs = keras.Input((), dtype="string")
-    outputs = keras.layers.Dense(1)(elmo(inputs)["default"])
-    model = keras.Model(inputs, outputs)
+    model = keras.Model(inputs, keras.layers.Dense(1)(elmo(inputs)["default"]))
     model.compile(keras.optimizers.Adam(0.01), "mse", run_eagerly=True)
     before = [v.numpy() for v in elmo.variables]
     texts, labels = np.array(SENTENCES, dtype=object), np.array([1.0, 2, 0, 3])

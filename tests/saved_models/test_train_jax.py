@@ -85,8 +85,7 @@ def test_steps_equal_those_of_the_package(script, config, clip_norm):
             "num_draws": batch["num_draws"][0],
         }
         weights, optimizer, state, losses, _ = take(weights, optimizer, state, batch)
-        own_losses = np.log([logs["forward"], logs["backward"]])
-        np.testing.assert_allclose(losses, own_losses, rtol=1e-5)
+        np.testing.assert_allclose(losses, np.log([logs["forward"], logs["backward"]]), rtol=1e-5)
     for variable in model.trainable_variables:
         name = script.variable_name(variable)
         # The two differ in what they do with a character that a window does not have.
@@ -99,8 +98,7 @@ def test_steps_equal_those_of_the_package(script, config, clip_norm):
 
 
 def test_an_epoch_reads_each_sentence_in_both_directions(script):
-    rng = np.random.default_rng(1)
-    sentences = make_sentences(rng, WORDS, 40)
+    sentences = make_sentences(np.random.default_rng(1), WORDS, 40)
     vocabulary = Vocabulary(["<S>", "</S>", "<UNK>", *WORDS[:20]])
     text = script.Text(sentences, vocabulary)
     ids = [*characters.boundary_ids(), *map(characters.word_to_ids, text.words)]
@@ -130,8 +128,7 @@ def test_an_epoch_reads_each_sentence_in_both_directions(script):
         length = y.shape[-1]
         assert y.shape[-2] == 3 and length % WINDOW == 0
         for k in range(3):
-            part = x[..., 0, k * length : (k + 1) * length]
-            np.testing.assert_array_equal(y[..., k, :], part)
+            np.testing.assert_array_equal(y[..., k, :], x[..., 0, k * length : (k + 1) * length])
 
 
 @pytest.fixture

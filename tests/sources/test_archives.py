@@ -40,8 +40,7 @@ def make_tar(path, members, mode="w:gz"):
     "name, mode, root", [("m.tar.gz", "w:gz", "."), ("m.tar", "w", "a/b"), ("m", "w:xz", "elmo")]
 )
 def test_a_folder_in_a_tar_file(small_folder, elmo, tmp_path, name, mode, root):
-    path = make_tar(tmp_path / name, {root: small_folder}, mode)
-    assert_same(Elmo.from_pretrained(path), elmo)
+    assert_same(Elmo.from_pretrained(make_tar(tmp_path / name, {root: small_folder}, mode)), elmo)
 
 
 def test_checkpoints_and_modules_in_tar_files(small_config, tmp_path, monkeypatch, recwarn):

@@ -135,8 +135,7 @@ def test_a_redirect_to_an_address_without_encryption_is_refused(file, tmp_path, 
 def test_a_signal_ends_a_download_that_waits(server, file, tmp_path, monkeypatch, number):
     monkeypatch.setattr(download, "TIMEOUT", 10)
     server.fault = "stalled"
-    main = threading.main_thread().ident
-    timer = threading.Timer(0.3, signal.pthread_kill, [main, number])
+    timer = threading.Timer(0.3, signal.pthread_kill, [threading.main_thread().ident, number])
     with pytest.raises(Interrupted) as caught, noting_signals():
         timer.start()
         ensure_file(file, tmp_path / "weights.hdf5")

@@ -79,8 +79,7 @@ def test_models_are_uploaded(hub, elmo, small_config, tmp_path):
     elmo.push_to_hub("user/model")
     assert hub.files["README.md"] == card.replace(b"To be added:", b"It is mine.")
     hub.files["README.md"] = b"my own card"
-    tagger = Tagger(elmo, ["N", "V"], units=2, word_dim=0)
-    tagger.push_to_hub("user/model")
+    Tagger(elmo, ["N", "V"], units=2, word_dim=0).push_to_hub("user/model")
     assert hub.files["README.md"] == b"my own card"
     assert {"task.json", "task.weights.h5"} < set(hub.files)
 

@@ -28,8 +28,7 @@ def on_tiny():
 
 def assert_same(model, other, texts):
     assert other.labels == model.labels and other.get_config() == model.get_config()
-    expected = model.predict(texts, verbose=0)
-    np.testing.assert_array_equal(other.predict(texts, verbose=0), expected)
+    np.testing.assert_array_equal(other.predict(texts, verbose=0), model.predict(texts, verbose=0))
 
 
 def test_a_folder_holds_all_of_a_task(trained_classifier, trained_tagger, tmp_path):
@@ -118,8 +117,7 @@ def test_what_a_file_names_is_not_looked_for(trained_classifier, one_layer_folde
     """A server of this machine gets no request, and no name and no path is loaded."""
     server, (folder, file) = Server(), (tmp_path / "task", tmp_path / "e.keras")
     trained_classifier.save_pretrained(folder)
-    model = keras.Sequential([keras.Input((), dtype="string"), ElmoEmbedding(one_layer_folder)])
-    model.save(file)
+    keras.Sequential([keras.Input((), dtype="string"), ElmoEmbedding(one_layer_folder)]).save(file)
     content = json.loads((folder / "task.json").read_text())
     content.pop("sha256")
     with zipfile.ZipFile(file) as archive:

@@ -312,8 +312,7 @@ def test_a_dataset_without_an_end_is_embedded_anew(one_layer_folder, monkeypatch
     history = model.fit(ENDLESS, steps_per_epoch=2, epochs=2, verbose=0).history
     assert np.isfinite(history["loss"]).all() and len(history["loss"]) == 2
     for x in (Batches(None), (Batches(5)[index] for index in range(40))):
-        examples = read_examples(model, x, steps=2)
-        first, *_, last = batches.batches(examples, model.elmo).take(39)
+        first, *_, last = batches.batches(read_examples(model, x, steps=2), model.elmo).take(39)
         np.testing.assert_array_equal(first[1], LABEL_INDICES[:5])
         np.testing.assert_array_equal(last[1], LABEL_INDICES[15:20])
     wrong = batched(24, TEXTS, ["pos"] * 23 + ["other"])

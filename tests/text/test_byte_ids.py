@@ -31,8 +31,7 @@ def graph_of(max_characters):
 def assert_same_as_strings(strings, max_characters=50, more=0):
     ids, rows, starts, ends = graph_of(max_characters)(padded(strings, more))
     tokens, *offsets = tokenizer.tokenize_with_offsets(tf.constant(strings))
-    expected = text.character_ids(tokens.flat_values, max_characters)
-    np.testing.assert_array_equal(ids, expected)
+    np.testing.assert_array_equal(ids, text.character_ids(tokens.flat_values, max_characters))
     np.testing.assert_array_equal(rows, tokens.value_rowids())
     for one, other in zip((starts, ends), offsets, strict=True):
         np.testing.assert_array_equal(one, other.flat_values)

@@ -142,8 +142,7 @@ def test_metadata_says_how_to_call_a_file(files, models, call):
         np.testing.assert_allclose(mix["shares"], shares, rtol=1e-4)
     names = [mix["name"] for mix in description["mixes"]]
     assert names == (["elmo", "elmo_2"] if name == "normalized" else ["elmo"])
-    serving = description["signatures"]["serving_default"]
-    ((named, said),) = serving["inputs"].items()
+    ((named, said),) = description["signatures"]["serving_default"]["inputs"].items()
     assert named == inputs and said["dtype"] == ("uint8" if inputs == "text" else "int32")
     assert said["shape"] == ([batch, None] if inputs == "text" else [batch, None, 50])
     size = config.num_layers * 2 * (config.units + config.projection_dim)

@@ -56,8 +56,7 @@ def test_a_modules_weights_and_mix(model, tmp_path, has_padding, untraced):
         np.testing.assert_array_equal(mix.scalars.numpy(), [0.5, -1, 2])
         assert mix.gamma.numpy() == 1.5
     layers = loaded.embed(["a b"], layers="all")[0]
-    weights = np.exp([0.5, -1, 2]) / np.exp([0.5, -1, 2]).sum()
-    expected = 1.5 * np.tensordot(weights, layers, 1)
+    expected = 1.5 * np.tensordot(np.exp([0.5, -1, 2]) / np.exp([0.5, -1, 2]).sum(), layers, 1)
     np.testing.assert_allclose(loaded.embed(["a b"])[0], expected, atol=1e-6)
     assert_same(BiLanguageModel.from_pretrained(folder, WORDS), model)
 

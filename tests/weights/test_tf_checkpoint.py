@@ -40,8 +40,7 @@ def test_faults_are_named(model, tmp_path):
 
 
 def test_a_checkpoint_without_softmax(model, tmp_path):
-    changes = dict.fromkeys(["lm/softmax/W", "lm/softmax/b"])
-    write_checkpoint(tmp_path / "c", model, **changes)
+    write_checkpoint(tmp_path / "c", model, **dict.fromkeys(["lm/softmax/W", "lm/softmax/b"]))
     with pytest.warns(UserWarning, match="holds no softmax"):
         loaded = BiLanguageModel.from_pretrained(tmp_path / "c", WORDS)
     assert not loaded.has_softmax

@@ -2,10 +2,13 @@
 
 import collections
 import concurrent.futures
-import functools
+import dataclasses
 import itertools
+from typing import Any
 
 import numpy as np
+
+from keras_elmo.training.vocabulary import Vocabulary
 
 _NUM_AHEAD = 4  # batches: enough that a slow one (a new file) delays no training step
 # The first indices of `_Words`. They also stand for the boundaries in lists of tokens, where no
@@ -15,6 +18,7 @@ _MAX_WORDS = 2**18  # of `_Words`, some 300 bytes each; more of them are not fas
 _COLUMN_MULTIPLE = 8  # of characters, so that batches have few shapes
 
 
+@dataclasses.dataclass(frozen=True)
 class Stream:
     """Windows of a corpus for truncated back-propagation, as numbers.
 
@@ -66,25 +70,14 @@ class Stream:
             embeddings: a filter still sees all characters, and padding alone.
     """
 
-    def __init__(
-        self,
-        vocabulary,
-        scheme,
-        batch_size,
-        unroll_steps,
-        num_negatives=0,
-        sample_seed=0,
-        word_multiple=64,
-        widest_filter=None,
-    ):
-        self.vocabulary = vocabulary
-        self.scheme = scheme
-        self.batch_size = batch_size
-        self.unroll_steps = unroll_steps
-        self.num_negatives = num_negatives
-        self.sample_seed = sample_seed
-        self.word_multiple = word_multiple
-        self.widest_filter = widest_filter
+    vocabulary: Vocabulary
+    scheme: Any
+    batch_size: int
+    unroll_steps: int
+    num_negatives: int = 0
+    sample_seed: int = 0
+    word_multiple: int = 64
+    widest_filter: int | None = None
 
     def training_batches(self, corpus, order_seed=None, start=0):
         """Yields endless batches of full windows, epoch after epoch.
@@ -97,13 +90,13 @@ class Stream:
 
         def epochs():
             for number in itertools.count():
-                sentence = None
-                for sentence in corpus.epoch(number, order_seed):
-                    yield sentence
-                if sentence is None:
+                sentences = corpus.epoch(number, order_seed)
+                if (first := next(sentences, None)) is None:
                     raise ValueError(
                         f"Each epoch must have sentences. Received: none in epoch {number}"
                     )
+                yield first
+                yield from sentences
 
         for batch, _ in self._batches(epochs(), start):
             yield batch
@@ -115,30 +108,24 @@ class Stream:
 
     def count_windows(self, sentences):
         """The number of batches of `evaluation_batches`."""
-        return sum(1 for _ in self._windows(iter(sentences), [None] * self.batch_size))
+        return sum(1 for _ in self._windows(sentences))
 
     def _batches(self, sentences, start=0):
         """Yields batches, each with its mask, without the first ones."""
-        sentences, lanes = iter(sentences), [None] * self.batch_size
-        for _ in itertools.islice(self._windows(sentences, lanes), start):
-            pass
-        steps, is_full = itertools.count(start), True
-        while is_full:
-            words, is_full = _Words(self.vocabulary, self.scheme), False
-            _change(lanes, words.index)
-            look_up = functools.partial(_look_up, words.index)
-            for window in self._windows(map(look_up, sentences), lanes):
-                yield self._make_batch(window, next(steps), words)
-                if is_full := words.num_words > _MAX_WORDS:
-                    _change(lanes, list(words.index))  # the tokens again
-                    break
+        words = _Words(self.vocabulary, self.scheme)
+        windows = itertools.islice(self._windows(sentences), start, None)
+        for step, window in enumerate(windows, start):
+            if words.num_words > _MAX_WORDS:
+                words = _Words(self.vocabulary, self.scheme)
+            yield self._make_batch(window, step, words)
 
-    def _windows(self, sentences, lanes):
+    def _windows(self, sentences):
         """Yields windows: for each lane `[(sentence with boundaries, start, end), ...]`.
 
         The lane reads the tokens from `start` to `end - 1`, and predicts the next one of each.
-        `lanes` holds the unfinished sentence of each lane and its next token, or `None`.
         """
+        sentences = iter(sentences)
+        lanes = [None] * self.batch_size  # the unfinished sentence of each, and its next token
         while True:
             window = []
             for lane in range(self.batch_size):
@@ -166,7 +153,8 @@ class Stream:
         for sentence, start, end in itertools.chain.from_iterable(window):
             last = len(sentence) - 1
             spans.append(sentence[last - end : last - start + 1][::-1])  # read backward
-        tokens = np.fromiter(itertools.chain.from_iterable(spans), np.int64)
+        tokens = map(words.index.__getitem__, itertools.chain.from_iterable(spans))
+        tokens = np.fromiter(tokens, np.int64)
         sizes = np.fromiter(map(len, spans), np.int64)
         ends = np.cumsum(sizes)
         # The target of an input follows it, so a span has one token more than it has inputs.
@@ -254,15 +242,6 @@ class _Words:
         characters = rows[:, : _num_characters(self._scheme)]
         self.rows[new], self.targets[new] = rows, targets
         self.lengths[new] = (characters != self._scheme.word_padding).sum(axis=1)
-
-
-def _look_up(values, sentence):
-    return list(map(values.__getitem__, sentence))
-
-
-def _change(lanes, values):
-    """Looks up the values of all tokens in the lanes."""
-    lanes[:] = [lane and (_look_up(values, lane[0]), lane[1]) for lane in lanes]
 
 
 def _num_characters(scheme):

@@ -1,6 +1,5 @@
 """`BackupAndResume`: a run that is stopped goes on to the numbers that it would have had."""
 
-import contextlib
 import json
 import math
 import os
@@ -49,6 +48,14 @@ class BackupAndResume(keras.callbacks.Callback):
         check_integers(1, save_freq=save_freq)
         self.folder, self.save_freq = os.fspath(folder), save_freq
         self.step, self.saved_step, self.best = 0, None, math.inf
+        self._checkpoints = os.path.join(self.folder, FOLDER)
+
+    def last_progress(self, run):
+        """The progress that the last checkpoint holds, or `None`; `run` are the run's settings."""
+        progress, _ = read_checkpoint(self._checkpoints)
+        if progress is not None:
+            check_same_run(progress["run"], run, self.folder)
+        return progress
 
     def begin(self, model, run, heldout, step):
         """Resumes the run, if there is a checkpoint.
@@ -61,25 +68,20 @@ class BackupAndResume(keras.callbacks.Callback):
         Returns:
             The steps that were taken, and whether the epoch of the last of them has ended.
         """
-        variables = model.variables_of_run()
-        self._checkpoints = Checkpoints(os.path.join(self.folder, FOLDER), variables)
-        self._run = json.loads(json.dumps({"run": run, "heldout": heldout}))
+        self._run = {"run": run, "heldout": heldout}
         self.step, self.saved_step, self.best = step, None, math.inf
-        progress = self._checkpoints.read_progress()
+        progress = self.last_progress(run)
         if progress is None:
             return step, True
-        check_same_run(progress["run"], self._run["run"], self.folder)
-        self._checkpoints.restore()
+        variables = model.variables_of_run()
+        _, values = read_checkpoint(self._checkpoints, len(variables))
+        for variable, value in zip(variables, values, strict=True):
+            variable.assign(value)
         self.step = self.saved_step = progress["step"]
-        if progress["heldout"] != self._run["heldout"]:
+        if progress["heldout"] != heldout:
             return self.step, True
         self.best = progress["best"]
         return self.step, progress["is_epoch_ended"]
-
-    def last_place(self):
-        """The step of the last checkpoint, or 0; and whether no epoch waits for its end there."""
-        progress = Checkpoints(os.path.join(self.folder, FOLDER)).read_progress()
-        return (progress["step"], progress["is_epoch_ended"]) if progress else (0, True)
 
     def on_epoch_begin(self, epoch, logs=None):
         self._first = epoch * self.params["steps"]  # the steps before this epoch
@@ -119,9 +121,10 @@ class BackupAndResume(keras.callbacks.Callback):
         """Writes a checkpoint."""
         if hasattr(self.model, "jax_state_sync"):
             self.model.jax_state_sync()
-        progress = {**self._run, "step": self.step, "best": self.best}
+        progress = {"step": self.step, "best": self.best, "is_epoch_ended": is_epoch_ended}
+        variables = self.model.variables_of_run()
         try:
-            self._checkpoints.write(self.step, {**progress, "is_epoch_ended": is_epoch_ended})
+            write_checkpoint(self._checkpoints, variables, self._run | progress)
         except FloatingPointError as error:
             self._fail(error)
         self.saved_step = self.step
@@ -137,57 +140,44 @@ class BackupAndResume(keras.callbacks.Callback):
         check_signals("nothing was kept" if step is None else resume)
 
 
-class Checkpoints:
-    """The checkpoints of a training run, in a folder: zip files, as `np.load` reads them."""
+def write_checkpoint(folder, variables, progress):
+    """Writes a zip file, as `np.load` reads it, with a dict that JSON can hold.
 
-    def __init__(self, folder, variables=()):
-        self.folder = folder
-        self._variables = list(variables)
+    The file of a step, `progress["step"]`, is replaced, and old ones are removed.
+    """
+    os.makedirs(folder, exist_ok=True)
+    path = os.path.join(folder, f"step-{progress['step']:010}.npz")  # names sort by the step
+    with replacing_file(path) as temporary, zipfile.ZipFile(temporary, "w") as archive:
+        archive.writestr(_PROGRESS, json.dumps(progress))
+        for index, variable in enumerate(variables):
+            array = keras.ops.convert_to_numpy(variable)
+            if array.dtype.kind not in "iu":  # integers are seeds and counts
+                array = array.astype(np.float32, copy=False)  # also of bfloat16
+                if not np.isfinite(array).all():
+                    raise FloatingPointError(f"{variable.path} is no longer finite")
+            with archive.open(f"{_VARIABLE}-{index}.npy", "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, array)
+    for name in checkpoint_names(folder)[:-_NUM_KEPT]:
+        os.remove(os.path.join(folder, name))
 
-    def write(self, step, progress):
-        """Writes a checkpoint, with a dict that JSON can hold; one of the same step is replaced."""
-        os.makedirs(self.folder, exist_ok=True)
-        path = os.path.join(self.folder, f"step-{step:010}.npz")  # names sort by the step
-        with replacing_file(path) as temporary, zipfile.ZipFile(temporary, "w") as archive:
-            archive.writestr(_PROGRESS, json.dumps(progress))
-            for index, variable in enumerate(self._variables):
-                array = keras.ops.convert_to_numpy(variable)
-                if array.dtype.kind not in "iu":  # integers are seeds and counts
-                    array = array.astype(np.float32, copy=False)  # also of bfloat16
-                    if not np.isfinite(array).all():
-                        raise FloatingPointError(f"{variable.path} is no longer finite")
-                with archive.open(f"{_VARIABLE}-{index}.npy", "w", force_zip64=True) as member:
-                    np.lib.format.write_array(member, array)
-        for name in checkpoint_names(self.folder)[:-_NUM_KEPT]:
-            os.remove(os.path.join(self.folder, name))
 
-    def read_progress(self):
-        """The progress that the last checkpoint holds, or `None` if there is none."""
-        if not checkpoint_names(self.folder):
-            return None
-        with self._opened_last() as arrays:
-            return json.loads(arrays[_PROGRESS])
-
-    def restore(self):
-        """Assigns to the variables what the last checkpoint holds."""
-        with self._opened_last() as arrays:
-            values = [arrays[f"{_VARIABLE}-{k}"] for k in range(len(self._variables))]
-        for variable, value in zip(self._variables, values, strict=True):
-            variable.assign(value)
-
-    @contextlib.contextmanager
-    def _opened_last(self):
-        path = os.path.join(self.folder, checkpoint_names(self.folder)[-1])
-        try:
-            with np.load(path) as arrays:
-                yield arrays
-        except Exception as error:  # Of a damaged zip, NumPy and Python have many.
-            if isinstance(error, MemoryError) or getattr(error, "errno", None):
-                raise
-            raise ValueError(
-                f"The checkpoint {path} must be whole; remove it to resume from the one before it. "
-                f"Received: {error}"
-            ) from None
+def read_checkpoint(folder, num_variables=0):
+    """The progress that the last checkpoint holds, or `None`; and the values of its variables."""
+    names = checkpoint_names(folder)
+    if not names:
+        return None, []
+    path = os.path.join(folder, names[-1])
+    try:
+        with np.load(path) as arrays:
+            values = [arrays[f"{_VARIABLE}-{index}"] for index in range(num_variables)]
+            return json.loads(arrays[_PROGRESS]), values
+    except Exception as error:  # Of a damaged zip, NumPy and Python have many.
+        if isinstance(error, MemoryError) or getattr(error, "errno", None):
+            raise
+        raise ValueError(
+            f"The checkpoint {path} must be whole; remove it to resume from the one before it. "
+            f"Received: {error}"
+        ) from None
 
 
 def checkpoint_names(folder):
@@ -196,10 +186,15 @@ def checkpoint_names(folder):
     return sorted(name for name in names if name.startswith("step-") and name.endswith(".npz"))
 
 
-def run_settings(model, corpus):
-    """What the runs of a compiled model and of a corpus must have in common."""
+def run_settings(model, corpus, **windows):
+    """What the runs of a compiled model and of a corpus must have in common, as JSON has it.
+
+    `windows` are `batch_size`, `unroll_steps`, `shuffle` and `seed`. The number of steps may
+    change: where the learning rate depends on it, the schedule of the optimizer is another.
+    """
     optimizer = model.optimizer.get_config() | {"name": type(model.optimizer).__name__}
-    return {
+    settings = {
+        **windows,
         **model.config.to_options(),
         **{f"optimizer's {name}": value for name, value in optimizer.items()},
         **{name: getattr(model, name) for name in ("dropout", "num_negatives", "zero_starts")},
@@ -208,24 +203,19 @@ def run_settings(model, corpus):
         "vocabulary": model.vocabulary.digest(),
         **corpus_settings(corpus),
     }
+    return json.loads(json.dumps(settings))
 
 
 def corpus_settings(corpus):
     """How a corpus is read, and the sentences and tokens of each file; `None` for no corpus."""
     return corpus and {
         "corpus": [list(pair) for pair in corpus.file_counts()],
-        "encoding": corpus.encoding,
-        "errors": corpus.errors,
-        "tokenizer": corpus.tokenizer,
+        **{name: getattr(corpus, name) for name in ("encoding", "errors", "tokenizer")},
     }
 
 
 def check_same_run(before, now, folder):
-    """Refuses to resume a run with other settings than those that it began with.
-
-    The number of its steps may change: where the learning rate depends on it, the schedule of the
-    optimizer is another.
-    """
+    """Refuses to resume a run with other settings than those that it began with."""
     changes = [
         f"{name}: {short_repr(before.get(name))} before, {short_repr(now.get(name))} now"
         for name in sorted({*before, *now})

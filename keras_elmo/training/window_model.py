@@ -1,7 +1,6 @@
 """`WindowModel`: a biLM with its softmax that reads windows of a corpus, by Keras's `fit`."""
 
 import contextlib
-import itertools
 import math
 import threading
 
@@ -22,6 +21,8 @@ _WORD_GROUPS = 4  # groups of words of like length, which are convolved apart, i
 # The words of a window are padded to a multiple of this. For every new shape of a product, oneDNN
 # compiles machine code, which took a tenth of the time of a training step; and XLA the whole step.
 _WORD_MULTIPLE, _XLA_WORD_MULTIPLE = 64, 512
+# Arguments of `fit` and `evaluate` that are Keras's alone.
+_HANDED_ON = "verbose callbacks return_dict validation_freq _use_cached_eval_dataset".split()
 _NUM_LAST = 8  # batches that are kept, since Keras may ask for one twice
 
 
@@ -33,6 +34,7 @@ class WindowModel(ContextualModel):
         self._lanes = {}  # what a fit (`True`) and an evaluation carry from window to window
         self._own_metrics = [keras.metrics.Mean("loss")]
         self._own_metrics += [_Perplexity(name) for name in ("perplexity", "forward", "backward")]
+        self._num_skipped = 0  # the steps that `fit` has yet to skip
         self._can_compile = keras.backend.backend() != "tensorflow"
 
     @property
@@ -109,7 +111,7 @@ class WindowModel(ContextualModel):
         y=None,
         batch_size=32,
         epochs=1,
-        verbose="auto",
+        *,
         callbacks=None,
         validation_data=None,
         shuffle=True,
@@ -117,7 +119,6 @@ class WindowModel(ContextualModel):
         steps_per_epoch=None,
         validation_steps=None,
         validation_batch_size=None,
-        validation_freq=1,
         unroll_steps=20,
         seed=0,
         **kwargs,
@@ -139,9 +140,9 @@ class WindowModel(ContextualModel):
             steps_per_epoch: int. `None`: as many as one reading of the corpus takes.
             unroll_steps: int. The number of tokens of a window, through which gradients flow.
             seed: int. The seed of the order of sentences, of dropout and of samples.
-            epochs, verbose, callbacks, initial_epoch, validation_steps, validation_batch_size,
-                validation_freq: as in Keras. With a `BackupAndResume` among the callbacks the run
-                goes on where its last backup was written.
+            epochs, callbacks, initial_epoch, validation_steps, validation_batch_size, **kwargs: as
+                in Keras, with `verbose` and `validation_freq`. With a `BackupAndResume` among the
+                callbacks the run goes on where its last backup was written.
 
         Returns:
             Keras's `History`.
@@ -152,7 +153,7 @@ class WindowModel(ContextualModel):
 
         Reference: `train` in bilm-tf's bilm/training.py.
         """
-        _refuse_targets(y, kwargs)
+        _refuse_targets(y=y, **kwargs)
         self._assert_compile_called("fit")
         strategy = getattr(self, "distribute_strategy", None)
         if strategy is not None and strategy.num_replicas_in_sync > 1:
@@ -179,14 +180,15 @@ class WindowModel(ContextualModel):
         with contextlib.ExitStack() as stack:
             for backup in callbacks:
                 if isinstance(backup, BackupAndResume):
-                    run = {"batch_size": batch_size, "unroll_steps": unroll_steps, "seed": seed}
-                    run = {**run, "shuffle": shuffle, **run_settings(self, corpus)}
+                    windows = {"batch_size": batch_size, "unroll_steps": unroll_steps}
+                    run = run_settings(self, corpus, **windows, shuffle=shuffle, seed=seed)
                     stack.enter_context(noting_signals())
                     done, is_epoch_ended = backup.begin(self, run, corpus_settings(heldout), done)
                     initial_epoch = done // steps_per_epoch - (not is_epoch_ended)
             # Of an epoch that is resumed, Keras goes through the first steps without taking them.
             skipped = done - initial_epoch * steps_per_epoch
-            stack.enter_context(self._skipping(skipped // self.steps_per_execution))
+            if skipped:
+                stack.enter_context(self._skipping(skipped // self.steps_per_execution))
             stream = self._stream(batch_size, unroll_steps, self.num_negatives, seed)
             order = seed if shuffle else None
             windows = _Windows(lambda: stream.training_batches(corpus, order, done))
@@ -200,28 +202,16 @@ class WindowModel(ContextualModel):
                 self,
                 data,
                 epochs=epochs,
-                verbose=verbose,
                 callbacks=callbacks,
                 validation_data=validation_data,
                 shuffle=False,
                 initial_epoch=initial_epoch,
                 steps_per_epoch=steps_per_epoch,
                 validation_steps=validation_steps,
-                validation_freq=validation_freq,
+                **kwargs,
             )
 
-    def evaluate(
-        self,
-        x=None,
-        y=None,
-        batch_size=32,
-        verbose="auto",
-        steps=None,
-        callbacks=None,
-        return_dict=False,
-        unroll_steps=20,
-        **kwargs,
-    ):
+    def evaluate(self, x=None, y=None, batch_size=32, *, steps=None, unroll_steps=20, **kwargs):
         """The perplexity of a text by the full softmax, in constant memory.
 
         Each lane (row of the batch) carries the state of the LSTMs from sentence to sentence, as in
@@ -234,7 +224,7 @@ class WindowModel(ContextualModel):
             steps: int. Windows that are read at most. `None`: all.
             unroll_steps: int. The number of tokens of a lane that are read at a time. With one lane
                 it changes only the speed; with more, also which sentence a lane takes next.
-            verbose, callbacks, return_dict: as in Keras.
+            **kwargs: `verbose`, `callbacks` and `return_dict` of Keras.
 
         Returns:
             `loss` (nats, the mean of both directions), `perplexity`, `forward` and `backward`
@@ -245,28 +235,19 @@ class WindowModel(ContextualModel):
 
         Reference: `test` in bilm-tf's bilm/training.py.
         """
-        is_within_fit = kwargs.pop("_use_cached_eval_dataset", False)
-        _refuse_targets(y, kwargs)
+        _refuse_targets(y=y, **kwargs)
         self.check_softmax()
         if not self.compiled:
             self.compile()
         with contextlib.ExitStack() as stack:
-            if not is_within_fit:
+            if not kwargs.get("_use_cached_eval_dataset"):  # which `fit` says
                 check_integers(1, batch_size=batch_size, unroll_steps=unroll_steps)
                 corpus = as_corpus(x, self.tokenizer)
                 windows, num_windows = self._evaluated(corpus, batch_size, unroll_steps)
                 x = stack.enter_context(windows.read())
                 steps = min(num_windows, steps or num_windows)
             self._lanes[False].reset()
-            return keras.Model.evaluate(
-                self,
-                x,
-                verbose=verbose,
-                steps=steps,
-                callbacks=callbacks,
-                return_dict=return_dict,
-                _use_cached_eval_dataset=is_within_fit,
-            )
+            return keras.Model.evaluate(self, x, steps=steps, **kwargs)
 
     def _stream(self, batch_size, unroll_steps, num_negatives=0, seed=0):
         return Stream(
@@ -307,32 +288,25 @@ class WindowModel(ContextualModel):
     @contextlib.contextmanager
     def _skipping(self, count):
         """A context in which the first calls of Keras's function for a step do nothing."""
-        if not count:
-            yield
-            return
         self.make_train_function()
-        train_function, calls = self.train_function, itertools.count(1)
-        # What the steps that were taken have added up; Keras sets it to zero before each epoch.
+        train_function, self._num_skipped = self.train_function, count
         logs = {name: float(value) for name, value in self.get_metrics_result().items()}
-        sums = [ops.convert_to_numpy(variable) for variable in self.metrics_variables]
 
         def call(*arguments):  # an iterator; on JAX, the state and an iterator
-            number = next(calls)
-            if number > count:
+            if not self._num_skipped:
                 return train_function(*arguments)
-            if len(arguments) > 1:
-                state = arguments[0]
-                return logs, (*state[:3], sums) if number == count else state
-            if number == count:
-                for variable, value in zip(self.metrics_variables, sums, strict=True):
-                    variable.assign(value)
-            return logs
+            self._num_skipped -= 1
+            return (logs, arguments[0]) if len(arguments) > 1 else logs
 
         self.train_function = call
         try:
             yield
         finally:
-            self.train_function = train_function
+            self.train_function, self._num_skipped = train_function, 0
+
+    def reset_metrics(self):
+        if not self._num_skipped:  # else an epoch goes on with what its steps have added up
+            super().reset_metrics()
 
     def variables_of_run(self):
         """All that a step of `fit` changes, and the frozen weights."""
@@ -403,8 +377,9 @@ class WindowModel(ContextualModel):
         return self.get_metrics_result()
 
 
-def _refuse_targets(y, others):
-    if names := [name for name, value in {"y": y, **others}.items() if value is not None]:
+def _refuse_targets(**arguments):
+    names = [name for name, value in arguments.items() if value is not None]
+    if names := [name for name in names if name not in _HANDED_ON]:
         raise ValueError(
             "A language model predicts the words of its text: it takes no targets, weights or "
             f"split; pass `validation_data`. Received: {', '.join(names)}"
@@ -450,8 +425,12 @@ class _Windows(keras.utils.PyDataset):
     def __init__(self, make_batches):
         super().__init__()
         self._make_batches, self._lock = make_batches, threading.Lock()
-        self._batches, self._next, self._last = None, 0, {}
         self._error, self._is_closed = None, False
+        self._begin()
+
+    def _begin(self):
+        self._batches = read_ahead(self._make_batches())  # which reads when it is asked for one
+        self._next, self._last = 0, {}
 
     @property
     def num_batches(self):
@@ -469,19 +448,13 @@ class _Windows(keras.utils.PyDataset):
         if self._is_closed:  # what TensorFlow reads now, no step takes
             return next(iter(self._last.values()))
         if index < self._next and index not in self._last:
-            self._restart()
+            self._batches.close()
+            self._begin()
         while index not in self._last:
-            if self._batches is None:
-                self._batches = read_ahead(self._make_batches())
             self._last[self._next] = next(self._batches)
             self._last.pop(self._next - _NUM_LAST, None)
             self._next += 1
         return self._last[index]
-
-    def _restart(self):
-        if self._batches is not None:
-            self._batches.close()
-        self._batches, self._next, self._last = None, 0, {}
 
     @contextlib.contextmanager
     def read(self):
@@ -499,8 +472,7 @@ class _Windows(keras.utils.PyDataset):
         finally:
             with self._lock:
                 self._is_closed = True
-                if self._batches is not None:
-                    self._batches.close()
+                self._batches.close()
 
     def _as_dataset(self):
         import tensorflow as tf

@@ -41,18 +41,9 @@ SETTINGS = {
     "schedule": ({"choices": ("constant", "linear", "cosine")}, "constant", "how it falls"),
     "warmup_steps": (INTEGER, 0, "steps it rises over"),
     "shuffle": (_YES_OR_NO, True, "read the sentences in another order in each epoch"),
-    "zero_starts": (
-        _YES_OR_NO,
-        True,
-        "begin sentences that begin a window from a zero state, as embedding does",
-    ),
+    "zero_starts": (_YES_OR_NO, True, "begin a window's first sentence as embedding does"),
     "clip_norm": (_NUMBER, 10.0, "of all gradients"),
-    "num_negatives": (
-        INTEGER,
-        None,
-        "samples, at most half of the vocabulary's words; 0: the full softmax (1024, or as many as "
-        "there may be)",
-    ),
+    "num_negatives": (INTEGER, None, "samples (1024, or half of the words); 0: the full softmax"),
     "dtype": ({"choices": ("float32", "mixed_bfloat16")}, "float32", "of the arithmetic"),
     "seed": (INTEGER, 0, ""),
 }
@@ -150,6 +141,7 @@ def _train(options, corpus, heldout, model, settings):
 
     from keras_elmo.process.progress import ProgressBar
     from keras_elmo.training import BackupAndResume
+    from keras_elmo.training.checkpoints import run_settings
 
     _describe_corpus(options, "training", corpus, model.vocabulary)
     if heldout:
@@ -157,28 +149,28 @@ def _train(options, corpus, heldout, model, settings):
     tokens_per_step = settings["batch_size"] * settings["unroll_steps"]
     num_targets = sum(corpus.counts())  # every token, and the end of every sentence
     num_steps = options.steps or math.ceil(settings["epochs"] * num_targets / tokens_per_step)
-    compiled = "dropout", "num_negatives", "zero_starts"
-    model.compile(
-        make_optimizer(settings, num_steps), **{name: settings[name] for name in compiled}
-    )
-    backup = BackupAndResume(options.output, options.checkpoint_every)
-    # What Keras calls an epoch ends with each checkpoint and each evaluation.
-    epoch_steps = math.gcd(options.checkpoint_every, options.evaluate_every)
-    num_epochs = math.ceil(num_steps / epoch_steps)
-    evaluated = range(options.evaluate_every, num_steps, options.evaluate_every)
-    evaluated = [*(step // epoch_steps for step in evaluated), num_epochs]
-
-    step, is_evaluated = backup.last_place() if options.resume else (0, True)
-    if step >= num_steps and is_evaluated:
-        report(options, f"nothing is left to train: the run is at step {step:,}")
-        return
+    compiled = {name: settings[name] for name in ("dropout", "num_negatives", "zero_starts")}
+    windows = {name: settings[name] for name in ("batch_size", "unroll_steps", "shuffle", "seed")}
+    model.compile(make_optimizer(settings, num_steps), **compiled)
+    backup, step = BackupAndResume(options.output, options.checkpoint_every), 0
+    if options.resume and (last := backup.last_progress(run_settings(model, corpus, **windows))):
+        step = last["step"]
+        if step >= num_steps and last["is_epoch_ended"]:
+            report(options, f"nothing is left to train: the run is at step {step:,}")
+            return
     if options.resume:
         place = f"resuming from step {step:,} of {num_steps:,}"
         report(options, place if step else "no checkpoint yet: from step 0")
     report(options, _describe_work(model, num_steps - step, tokens_per_step))
     report(options, "tracing the first step ...")
-    is_shown = not options.quiet
-    with ProgressBar("training", num_steps, "steps", is_shown, initial=step) as bar:
+    # What Keras calls an epoch ends with each checkpoint and each evaluation.
+    epoch_steps = math.gcd(options.checkpoint_every, options.evaluate_every)
+    num_epochs = math.ceil(num_steps / epoch_steps)
+    evaluated = range(options.evaluate_every, num_steps, options.evaluate_every)
+    log = keras.callbacks.CSVLogger(os.path.join(options.output, _LOG_FILE), append=True)
+    names = sorted(metric.name for metric in model.metrics)
+    columns = [*names, "step", *(f"val_{name}" for name in names if heldout)]
+    with ProgressBar("training", num_steps, "steps", not options.quiet, initial=step) as bar:
         show = step_report(bar, tokens_per_step)
 
         def after_batch(batch, logs):
@@ -187,25 +179,25 @@ def _train(options, corpus, heldout, model, settings):
             model.stop_training |= backup.step >= num_steps
 
         def after_epoch(epoch, logs):
-            logs["step"] = backup.step
-            if heldout and "val_perplexity" in logs:
-                bar.print(_describe_evaluation(logs, unknown))
+            logs["step"], log.keys = backup.step, columns  # Keras's would have a `val_step`
+            if "val_perplexity" in logs:
+                bar.print(
+                    f"step {backup.step:,}: held-out perplexity {logs['val_perplexity']:.2f} "
+                    f"(forward {logs['val_forward']:.2f}, backward {logs['val_backward']:.2f}), "
+                    f"{unknown:.1%} of its words unknown"
+                )
 
-        callbacks = [
-            backup,
-            keras.callbacks.LambdaCallback(
-                on_train_batch_end=after_batch, on_epoch_end=after_epoch
-            ),
-            keras.callbacks.CSVLogger(os.path.join(options.output, _LOG_FILE), append=True),
-        ]
+        shown = keras.callbacks.LambdaCallback(
+            on_train_batch_end=after_batch, on_epoch_end=after_epoch
+        )
         model.fit(
             corpus,
-            **{name: settings[name] for name in ("batch_size", "unroll_steps", "shuffle", "seed")},
+            **windows,
             epochs=num_epochs,
             steps_per_epoch=epoch_steps,
             validation_data=heldout,
-            validation_freq=evaluated,
-            callbacks=callbacks,
+            validation_freq=[*(step // epoch_steps for step in evaluated), num_epochs],
+            callbacks=[backup, shown, log],
             verbose=0,
         )
     end = f"{options.output}: {pluralize(backup.step, 'step')}"
@@ -254,14 +246,6 @@ def _describe_cost(num_steps, num_left, seconds, tokens_per_step):
     return (
         f"estimate from {pluralize(num_steps, 'step')}: {duration} for the other {num_left:,}, at "
         f"{num_steps * tokens_per_step / seconds:,.0f} tokens/s and without evaluations{memory}"
-    )
-
-
-def _describe_evaluation(logs, unknown):
-    return (
-        f"step {logs['step']:,}: held-out perplexity {logs['val_perplexity']:.2f} "
-        f"(forward {logs['val_forward']:.2f}, backward {logs['val_backward']:.2f}), "
-        f"{unknown:.1%} of its words unknown"
     )
 
 

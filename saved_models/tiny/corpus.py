@@ -35,23 +35,23 @@ _AT_ONCE = 10_000  # sentences that are tokenised together
 _WORDS, _LETTERS = 8, 20
 
 
-def plain(path):
-    """One sentence a line, already as it should be tokenised."""
-    for line in path.read_text(encoding="utf-8").split("\n"):
-        yield line, line
-
-
-def compressed(path):
-    """The same of a gzip or an xz file."""
-    open_file = lzma.open if path.suffix == ".xz" else gzip.open
+def lines_of(path):
+    """The lines of a text, a gzip or an xz file."""
+    open_file = {".gz": gzip.open, ".xz": lzma.open}.get(path.suffix, open)
     with open_file(path, "rt", encoding="utf-8") as file:
         for line in file:
-            yield line, line
+            yield line.rstrip("\n")
+
+
+def prose(path):
+    """One sentence a line, already as it should be tokenised."""
+    for line in lines_of(path):
+        yield line, line
 
 
 def treebank(path):
     """One sentence a line, its words split as in the Penn Treebank: `do n't`, `` ` ` `` quotes."""
-    for line in path.read_text(encoding="utf-8").split("\n"):
+    for line in lines_of(path):
         yield line, put_together(line)
 
 
@@ -69,7 +69,7 @@ def put_together(line):
 def conllu(path):
     """The sentences of a CoNLL-U file: their words, and their raw text."""
     words, text = [], ""
-    for line in path.read_text(encoding="utf-8").split("\n"):
+    for line in lines_of(path):
         if line.startswith("# text = "):
             text = line.removeprefix("# text = ")
         elif line and not line.startswith("#"):
@@ -83,8 +83,7 @@ def conllu(path):
 
 def wikitext(path):
     """Paragraphs split into sentences, without headings and the marks around hyphens."""
-    for line in path.read_text(encoding="utf-8").split("\n"):
-        line = line.strip()
+    for line in map(str.strip, lines_of(path)):
         if line and not line.startswith("="):
             line = re.sub(r" @(\W)@ ", r"\1", line).replace("<unk>", "<UNK>")
             for sentence in re.split(r"(?<= [.?!]) (?=[A-Z\"'<])", line):
@@ -98,33 +97,29 @@ def sources(data):
     whatever the tokenizer makes of them.
     """
     return {
-        "novels": compressed(data / "books/novels.txt.gz"),
-        "textbooks": compressed(data / "books/textbooks.txt.gz"),
+        "novels": prose(data / "books/novels.txt.gz"),
+        "textbooks": prose(data / "books/textbooks.txt.gz"),
         "MASC": treebank(data / "english-text/masc.txt"),
         "inaugural addresses": treebank(data / "english-text/inaugural.txt"),
         "State of the Union addresses": treebank(data / "english-text/state-union.txt"),
         "UD English EWT, train": conllu(data / "ud-english-ewt/train.conllu"),
         "WikiText-2, valid": wikitext(data / "wikitext-2/valid.txt"),
-        "Wikipedia": compressed(data / "wikipedia/featured.txt.xz"),
-        "Wikipedia of 2014": compressed(data / "wikipedia/articles.txt.xz"),
+        "Wikipedia": prose(data / "wikipedia/featured.txt.xz"),
+        "Wikipedia of 2014": prose(data / "wikipedia/articles.txt.xz"),
     }
 
 
 def measured_on(data):
     """The sentences that models are measured on."""
     for path in sorted(data.glob("coarse-wsd-20/*/*.data.txt")):
-        for line in path.read_text(encoding="utf-8").split("\n"):
-            yield line.partition("\t")[2]
+        yield from (line.partition("\t")[2] for line in lines_of(path))
     for path in sorted(data.glob("sst2/*.tsv")):
-        for line in path.read_text(encoding="utf-8").split("\n"):
-            yield line.partition("\t")[0]
+        yield from (line.partition("\t")[0] for line in lines_of(path))
     for path in sorted(data.glob("wnut17/*.conll")):
-        lines = path.read_text(encoding="utf-8").split("\n")
-        for is_token, group in itertools.groupby(lines, key=bool):
+        for is_token, group in itertools.groupby(lines_of(path), key=bool):
             if is_token:
                 yield " ".join(line.partition("\t")[0] for line in group)
-    for sentence, _ in wikitext(data / "wikitext-2/test.txt"):
-        yield sentence
+    yield from (sentence for sentence, _ in wikitext(data / "wikitext-2/test.txt"))
 
 
 def shingles(sentence):

@@ -37,15 +37,15 @@ import jax.numpy as jnp
 import numpy as np
 import tensorflow as tf
 
-from keras_elmo import BiLanguageModel, ElmoConfig, characters
+from keras_elmo import BiLanguageModel, ElmoConfig
 from keras_elmo.files.atomic import making_folder
 from keras_elmo.layers.projected_lstm import FORGET_BIAS
-from keras_elmo.sources import find
 from keras_elmo.training import Corpus, WarmUpSchedule
 from keras_elmo.training.options import fitting_negatives
 from keras_elmo.training.stream import log_uniform_sample
 from keras_elmo.training.vocabulary import Vocabulary
 from keras_elmo_cli.inputs import model_source
+from keras_elmo_cli.options import COUNT
 from keras_elmo_cli.train import SMALL
 
 CHUNK = 500  # steps of one call of the compiled program
@@ -76,8 +76,7 @@ def encode(weights, character_ids, config, dtype):
         kernel = weights[f"convolution_kernel_{k}"].reshape(-1, count)
         bias = weights[f"convolution_bias_{k}"]
         features.append(product(windows, kernel, dtype).max(1) + bias)
-    activation = {"relu": jax.nn.relu, "tanh": jnp.tanh}[config.activation]
-    x = activation(jnp.concatenate(features, -1))
+    x = getattr(jax.nn, config.activation)(jnp.concatenate(features, -1))
     for k in range(config.num_highway):
         carry, transform = (
             product(x, weights[f"highway_{k}/{name}_kernel"], dtype)
@@ -163,23 +162,27 @@ def update(weights, optimizer, gradients, batch, learning_rate, clip_norm):
     """Adam. Rows of the softmax that are neither a target nor a sample stay as they are."""
     norm = jnp.sqrt(sum((gradient**2).sum() for gradient in gradients.values()))
     scale = clip_norm / jnp.maximum(norm, clip_norm)
-    step = optimizer["step"] + 1
+    step, moments = optimizer[0] + 1, optimizer[1]
     rate = learning_rate * jnp.sqrt(1 - 0.999**step) / (1 - 0.9**step)
     ids = jnp.concatenate([batch["targets"].reshape(-1), batch["negatives"].reshape(-1)])
     is_touched = jnp.zeros(weights["softmax/bias"].shape, bool).at[ids].set(True)
-    new_weights, new_optimizer = {}, {"step": step, "mean": {}, "square": {}}
-    for name, weight in weights.items():
-        gradient = gradients[name] * scale
-        mean, square = optimizer["mean"][name], optimizer["square"][name]
-        new_mean = 0.9 * mean + 0.1 * gradient
-        new_square = 0.999 * square + 0.001 * gradient**2
-        new_weight = weight - rate * new_mean / (jnp.sqrt(new_square) + 1e-8)
-        old, new = (weight, mean, square), (new_weight, new_mean, new_square)
-        if name.startswith("softmax/"):
-            is_new = is_touched.reshape(-1, *[1] * (weight.ndim - 1))
-            new = tuple(jnp.where(is_new, *pair) for pair in zip(new, old, strict=True))
-        new_weights[name], new_optimizer["mean"][name], new_optimizer["square"][name] = new
-    return new_weights, new_optimizer, norm
+
+    def new_values(name, gradient, *old):
+        weight, mean, square = old
+        mean = 0.9 * mean + 0.1 * gradient
+        square = 0.999 * square + 0.001 * gradient**2
+        new = weight - rate * mean / (jnp.sqrt(square) + 1e-8), mean, square
+        if not name.startswith("softmax/"):
+            return new
+        is_new = is_touched.reshape(-1, *[1] * (weight.ndim - 1))
+        return tuple(jnp.where(is_new, *pair) for pair in zip(new, old, strict=True))
+
+    new = {
+        name: new_values(name, gradients[name] * scale, weight, *moments[name])
+        for name, weight in weights.items()
+    }
+    weights = {name: values[0] for name, values in new.items()}
+    return weights, (step, {name: values[1:] for name, values in new.items()}), norm
 
 
 def training_step(weights, optimizer, state, batch, learning_rate, config, clip_norm, dtype=None):
@@ -201,14 +204,11 @@ def training_step(weights, optimizer, state, batch, learning_rate, config, clip_
 
 def first_state(weights, config, lanes):
     """Optimizer and state before the first step."""
-
-    def zeros():
-        return {name: jnp.zeros_like(weight) for name, weight in weights.items()}
-
-    optimizer = {"step": jnp.float32(0), "mean": zeros(), "square": zeros()}
+    moments = {name: (jnp.zeros_like(w), jnp.zeros_like(w)) for name, w in weights.items()}
     sizes = config.projection_dim, config.units
     layers = range(config.num_layers)
-    return optimizer, [tuple(jnp.zeros((2, lanes, size)) for size in sizes) for _ in layers]
+    state = [tuple(jnp.zeros((2, lanes, size)) for size in sizes) for _ in layers]
+    return (jnp.float32(0), moments), state
 
 
 # The text
@@ -218,33 +218,29 @@ class Text:
     """A text as the indices of its distinct words.
 
     Attributes:
-        words: list of bytes, the distinct words. The first has the index 2.
-        word_ids: int32, (words + 2,). The id of each distinct word in the vocabulary.
+        words: list of str, the distinct words. The first has the index 2.
+        character_ids, word_ids: int16, (words + 2, max_characters), and int32, (words + 2,). The
+            ids of each distinct word, and of the boundaries.
         tokens: int32. All tokens in their order, and `END` after each sentence.
         starts, lengths: int. Where each sentence starts among the tokens, and how many it has with
             its `END`.
     """
 
-    def __init__(self, sentences, vocabulary):
+    def __init__(self, sentences, model):
         index_of, tokens = {}, array.array("i")
         for sentence in sentences:
             tokens.extend([index_of.setdefault(word, len(index_of) + 2) for word in sentence])
             tokens.append(END)
-        self.words = [characters.text_to_bytes(word) for word in index_of]
+        vocabulary, scheme = model.vocabulary, model.token_encoder.scheme
+        self.words = list(index_of)
+        rows = scheme.boundaries, scheme.rows(self.words)
+        self.character_ids = np.concatenate(rows, dtype=np.int16, casting="same_kind")
         ids = [vocabulary.ids.get(word, vocabulary.unknown) for word in index_of]
         self.word_ids = np.array([vocabulary.begin, vocabulary.end, *ids], np.int32)
         self.tokens = np.frombuffer(tokens, np.int32)
         ends = np.flatnonzero(self.tokens == END) + 1
         self.starts = np.concatenate([[0], ends[:-1]])
         self.lengths = ends - self.starts
-
-    def character_ids(self, max_characters):
-        """int16, (words + 2, max_characters)."""
-        table = np.empty((len(self.words) + 2, max_characters), np.int16)
-        table[:2] = characters.boundary_ids(max_characters)
-        for row, word in zip(table[2:], self.words, strict=True):
-            row[:] = characters.word_to_ids(word, max_characters)
-        return table
 
     def epoch(self, seed, lanes, window):
         """The arrays of one epoch, whose sentences are shuffled.
@@ -311,11 +307,9 @@ def compile_chunk(config, options, max_words):
         return after, losses.at[n].set(loss), norms.at[n].set(norm), counts.at[n].set(count)
 
     @functools.partial(jax.jit, donate_argnums=0)
-    def chunk(carry, count, steps, epoch, tables):
+    def chunk(carry, count, *values):
         carry = list(carry), jnp.zeros((CHUNK, 2)), jnp.zeros(CHUNK), jnp.zeros(CHUNK, jnp.int32)
-        return jax.lax.fori_loop(
-            0, count, lambda n, c: take_step(n, c, steps, epoch, tables), carry
-        )
+        return jax.lax.fori_loop(0, count, lambda n, c: take_step(n, c, *values), carry)
 
     return chunk
 
@@ -349,8 +343,7 @@ def train(model, text, options, num_steps, max_words, report):
     weights = {name: jnp.asarray(variable.numpy()) for name, variable in variables.items()}
     carry = weights, *first_state(weights, model.config, lanes)
     chunk = compile_chunk(model.config, options, max_words)
-    tables = text.character_ids(model.config.max_characters), text.word_ids
-    tables = tuple(map(jnp.asarray, tables))
+    tables = jnp.asarray(text.character_ids), jnp.asarray(text.word_ids)
 
     def sample(step):
         rng = np.random.default_rng([options.seed, 1, step])
@@ -417,47 +410,35 @@ def main(arguments=None):
     shape = parser.add_mutually_exclusive_group().add_argument
     shape("--options", help="options.json; its shape alone is read (default: that of `small`)")
     shape("--init", metavar="MODEL", help="start from the weights of this model, in its shape")
-    add("--steps", type=int, required=True, help="steps of --batch-size x 20 tokens")
-    add(
-        "--batch-size", type=int, default=128, help="lanes of text that are read side by side (128)"
-    )
+    add("--steps", **COUNT, required=True, help="steps of --batch-size x 20 tokens")
+    add("--batch-size", type=int, default=128, help="lanes of text, side by side (128)")
     add("--learning-rate", type=float, default=0.003, help="the highest one (0.003)")
     add("--warmup-steps", type=int, default=500, help="steps in which the rate rises (500)")
     add("--matmul-dtype", choices=["bfloat16"], help="dtype of products (default: float32)")
-    add(
-        "--max-words", type=int, default=2048, help="distinct words of a window of all lanes (2048)"
-    )
+    add("--max-words", **COUNT, default=2048, help="distinct words of all lanes' windows (2048)")
     add("--seed", type=int, default=0, help="of weights, order of sentences and samples (0)")
     add("-o", "--output", required=True, help="folder of the model; it must not exist")
     values = parser.parse_args(arguments)
-    for name in ("steps", "max_words"):
-        if getattr(values, name) < 1:
-            typed = "--" + name.replace("_", "-")
-            parser.error(f"{typed} must be at least 1. Received: {getattr(values, name)}")
     if os.path.lexists(values.output):
         parser.error(f"--output must be a new folder. Received: {values.output}")
-    config = ElmoConfig(**SMALL)
-    if values.options:
-        config = ElmoConfig.from_options(values.options)
-    elif values.init:
-        config, _ = find(model_source(values.init)).open()
+    options = argparse.Namespace(**vars(values), unroll_steps=20, clip_norm=10.0)
+    vocabulary = Vocabulary(values.vocab)
+    options.num_negatives = fitting_negatives(None, len(vocabulary))
+    if values.init:
+        model = BiLanguageModel.from_pretrained(model_source(values.init), vocabulary)
+        if not model.has_softmax:
+            model.initialize_softmax(options.seed)
+    else:
+        model = BiLanguageModel(values.options or ElmoConfig(**SMALL), vocabulary)
+        model.initialize(options.seed)
+    config = model.config
     if config.dictionary or not (config.has_projection and config.has_token_projection):
         parser.error(
             "the model must read bytes, and have a projection in its LSTMs and in its character "
             f"CNN. Received: {values.options or values.init}"
         )
-    options = argparse.Namespace(**vars(values), unroll_steps=20, clip_norm=10.0)
     with making_folder(values.output):
-        vocabulary = Vocabulary(values.vocab)
-        options.num_negatives = fitting_negatives(None, len(vocabulary))
-        if values.init:
-            model = BiLanguageModel.from_pretrained(model_source(values.init), vocabulary)
-            if not model.has_softmax:
-                model.initialize_softmax(options.seed)
-        else:
-            model = BiLanguageModel(config, vocabulary)
-            model.initialize(options.seed)
-        text = Text(Corpus(values.train).sentences(), model.vocabulary)
+        text = Text(Corpus(values.train).sentences(), model)
         device, num_tokens = jax.devices()[0].device_kind, len(text.tokens)
         print(f"{num_tokens:,} tokens, ends of sentences counted; {device}", file=sys.stderr)
         start = time.monotonic()

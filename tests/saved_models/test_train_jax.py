@@ -85,7 +85,8 @@ def test_steps_equal_those_of_the_package(script, config, clip_norm):
             "num_draws": batch["num_draws"][0],
         }
         weights, optimizer, state, losses, _ = take(weights, optimizer, state, batch)
-        np.testing.assert_allclose(losses, np.log([logs["forward"], logs["backward"]]), rtol=1e-5)
+        own_losses = np.log([logs["forward"], logs["backward"]])
+        np.testing.assert_allclose(losses, own_losses, rtol=1e-5)
     for variable in model.trainable_variables:
         name = script.variable_name(variable)
         # The two differ in what they do with a character that a window does not have.
@@ -98,13 +99,14 @@ def test_steps_equal_those_of_the_package(script, config, clip_norm):
 
 
 def test_an_epoch_reads_each_sentence_in_both_directions(script):
-    sentences = make_sentences(np.random.default_rng(1), WORDS, 40)
-    vocabulary = Vocabulary(["<S>", "</S>", "<UNK>", *WORDS[:20]])
-    text = script.Text(sentences, vocabulary)
-    ids = [*characters.boundary_ids(), *map(characters.word_to_ids, text.words)]
-    assert text.character_ids(50).tolist() == ids
-    names = ["<S>", "</S>", *(word.decode() for word in text.words)]
-    expected = [vocabulary.ids.get(name, vocabulary.unknown) for name in names]
+    rng = np.random.default_rng(1)
+    sentences = make_sentences(rng, WORDS, 40)
+    model = BiLanguageModel(CONFIG, ["<S>", "</S>", "<UNK>", *WORDS[:20]])
+    text = script.Text(sentences, model)
+    ids = map(characters.word_to_ids, map(characters.text_to_bytes, text.words))
+    assert text.character_ids.tolist() == [*characters.boundary_ids(), *ids]
+    names = ["<S>", "</S>", *text.words]
+    expected = [model.vocabulary.ids.get(name, 2) for name in names]
     assert text.word_ids.tolist() == expected
 
     inputs, targets, starts = text.epoch(0, 1, WINDOW)
@@ -128,7 +130,8 @@ def test_an_epoch_reads_each_sentence_in_both_directions(script):
         length = y.shape[-1]
         assert y.shape[-2] == 3 and length % WINDOW == 0
         for k in range(3):
-            np.testing.assert_array_equal(y[..., k, :], x[..., 0, k * length : (k + 1) * length])
+            part = x[..., 0, k * length : (k + 1) * length]
+            np.testing.assert_array_equal(y[..., k, :], part)
 
 
 @pytest.fixture
@@ -153,7 +156,7 @@ def test_chunks_of_steps_equal_single_steps(script, files, tmp_path, monkeypatch
         model = BiLanguageModel(tmp_path / "options.json", tmp_path / "vocab.txt")
         model.initialize(1)
         sentences = itertools.islice(Corpus(tmp_path / "train.txt").sentences(), 3)
-        text, steps = script.Text(sentences, model.vocabulary), []
+        text, steps = script.Text(sentences, model), []
         assert text.epoch(0, 3, 2)[0].shape == (2, 3, 10)  # five steps
         script.train(model, text, options, 7, 8, lambda step, *_, steps=steps: steps.append(step))
         found.append((steps, model.get_weights()))
@@ -194,7 +197,7 @@ def test_a_run_starts_from_a_model(script, files, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("numbers", "message"),
     [
-        ("--steps 0", "--steps must be at least 1. Received: 0"),
+        ("--steps 0", "--steps: must be an integer of at least 1. Received: 0"),
         ("-o {folder}", "--output must be a new folder. Received: "),
         ("--options {folder}/wide.json", "must read bytes, and have a projection"),
         ("--batch-size 999", "The text must have at least 999 x 20 tokens"),

@@ -58,15 +58,11 @@ class BackupAndResume(keras.callbacks.Callback):
         return progress
 
     def begin(self, model, run, heldout, step):
-        """Resumes the run, if there is a checkpoint.
+        """Resumes the run, if there is a checkpoint; without one it begins at `step`.
 
-        Args:
-            model: a `BiLanguageModel` with lanes and a built optimizer.
-            run, heldout: dicts, the settings of the run and of its held-out text.
-            step: int. Where the run begins without a checkpoint.
-
-        Returns:
-            The steps that were taken, and whether the epoch of the last of them has ended.
+        The model has lanes and a built optimizer; `run` and `heldout` are the settings of the run
+        and of its held-out text. Returns the steps that were taken, and whether the epoch of the
+        last of them has ended.
         """
         self._run = {"run": run, "heldout": heldout}
         self.step, self.saved_step, self.best = step, None, math.inf

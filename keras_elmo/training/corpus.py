@@ -13,7 +13,7 @@ from keras_elmo.files.text_files import find_files, open_text, read_lines
 from keras_elmo.process.signals import check_signals
 from keras_elmo.text.reading import read_words
 from keras_elmo.text.tokenizers import TOKENIZERS, get_tokenizer, tokenizer_code
-from keras_elmo.training.vocabulary import SPECIALS, UNK
+from keras_elmo.training.vocabulary import SPECIALS, UNK, Vocabulary
 
 _SHUFFLED_LINES = 100_000  # lines that are shuffled together, which bounds the memory
 PROGRESS_LINES = 5_000  # lines between two calls of a progress function, which costs time
@@ -213,7 +213,6 @@ def build_vocabulary(corpus, path, min_count=1, size=None, progress=None):
         words.sort(key=lambda word: (-counts[word], word))
         if size is not None:
             del words[size - len(SPECIALS) :]
-        with open(temporary, "w", encoding="utf-8", newline="\n") as file:
-            file.writelines(f"{word}\n" for word in (*SPECIALS, *words))
+        Vocabulary((*SPECIALS, *words)).save(temporary)
     num_known = sum(counts[word] for word in words)
     return len(words) + len(SPECIALS), num_known / sum(counts.values())

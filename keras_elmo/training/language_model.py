@@ -22,7 +22,7 @@ from keras_elmo.models.embed_stream import TOKEN_BUDGET, token_batches
 from keras_elmo.models.kernel_rounding import traced
 from keras_elmo.sources.card import write_card
 from keras_elmo.sources.weight_files import WeightFiles
-from keras_elmo.training.softmax import Score, Softmax, perplexities
+from keras_elmo.training.softmax import Score, Softmax
 from keras_elmo.training.vocabulary import Vocabulary
 from keras_elmo.training.window_model import WindowModel
 from keras_elmo.weights import hdf5, model_files
@@ -179,7 +179,9 @@ class BiLanguageModel(WindowModel):
         if not scores:
             raise ValueError("There must be at least one sentence. Received: none")
         directions = map(np.concatenate, zip(*scores, strict=True))
-        return perplexities(*(-values.mean(dtype=np.float64) for values in directions))
+        forward, backward = (values.mean(dtype=np.float64) for values in directions)
+        means = {"forward": forward, "backward": backward, "perplexity": (forward + backward) / 2}
+        return {name: float(np.exp(-mean)) for name, mean in means.items()}
 
     def top_words(self, sentence: Sentence, k: int = 10) -> list[dict[str, Any]]:
         """The most likely words at each place of a sentence: lexical substitutes.

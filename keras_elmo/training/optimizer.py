@@ -86,11 +86,7 @@ class LazyAdagrad(_LazyRows, keras.optimizers.Adagrad):
     LEARNING_RATE = 0.2  # the default
 
     def __init__(
-        self,
-        learning_rate=LEARNING_RATE,
-        initial_accumulator_value=1.0,
-        epsilon=0.0,
-        **kwargs,
+        self, learning_rate=LEARNING_RATE, initial_accumulator_value=1.0, epsilon=0.0, **kwargs
     ):
         super().__init__(learning_rate, initial_accumulator_value, epsilon, **kwargs)
 
@@ -149,17 +145,10 @@ class LazyAdam(_LazyRows, keras.optimizers.Adam):
             return value - rate * mean / (ops.sqrt(square) + self.epsilon), mean, square
 
         def update_whole(value, mean, square):
+            betas = {"beta1": self.beta_1, "beta2": self.beta_2, "epsilon": self.epsilon}
+            betas |= {"beta1_power": powers[0], "beta2_power": powers[1]}
             tf.raw_ops.ResourceApplyAdam(
-                var=value,
-                m=mean,
-                v=square,
-                beta1_power=powers[0],
-                beta2_power=powers[1],
-                lr=learning_rate,
-                beta1=self.beta_1,
-                beta2=self.beta_2,
-                epsilon=self.epsilon,
-                grad=gradient,
+                var=value, m=mean, v=square, lr=learning_rate, grad=gradient, **betas
             )
 
         index = self._get_variable_index(variable)

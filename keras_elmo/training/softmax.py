@@ -4,7 +4,6 @@ import math
 from typing import NamedTuple
 
 import keras
-import numpy as np
 from keras import ops
 
 from keras_elmo.annotations import Array
@@ -127,12 +126,3 @@ class Score(NamedTuple):
 
     forward: Array
     backward: Array
-
-
-def perplexities(forward, backward):
-    """The perplexities of both directions, and of both together, from their losses (nats)."""
-    return {
-        "forward": float(np.exp(forward)),
-        "backward": float(np.exp(backward)),
-        "perplexity": float(np.exp((forward + backward) / 2)),
-    }

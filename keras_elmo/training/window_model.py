@@ -47,15 +47,7 @@ class WindowModel(ContextualModel):
         lanes = [variable for lanes in self._lanes.values() for variable in lanes.variables]
         return super().variables + lanes
 
-    def compile(
-        self,
-        optimizer=None,
-        dropout=0.1,
-        num_negatives=None,
-        zero_starts=True,
-        jit_compile="auto",
-        **kwargs,
-    ):
+    def compile(self, optimizer=None, dropout=0.1, num_negatives=None, zero_starts=True, **kwargs):
         """Says how `fit` trains.
 
         Args:
@@ -68,9 +60,9 @@ class WindowModel(ContextualModel):
                 half of the words if that is less.
             zero_starts: bool. Whether a sentence at the start of a window starts from a zero state,
                 as sentences that are embedded do. The original always carries the state on.
-            jit_compile: `"auto"`, or a bool. Whether XLA compiles the steps: by default not on
-                TensorFlow, where it takes minutes and gains nothing on a processor.
-            **kwargs: `run_eagerly`, `steps_per_execution` and `auto_scale_loss` of Keras.
+            **kwargs: `run_eagerly`, `steps_per_execution`, `auto_scale_loss` and `jit_compile` of
+                Keras. By default XLA does not compile the steps on TensorFlow, where that takes
+                minutes and gains nothing on a processor.
 
         Raises:
             ValueError: a value is out of range; or there is a loss or a metric, which are the
@@ -85,12 +77,12 @@ class WindowModel(ContextualModel):
         check_dropout(dropout)
         num_negatives = fitting_negatives(num_negatives, len(self.vocabulary))
         # Windows are numbers, which XLA compiles, where the text that `call` also takes is none.
-        is_compiled = self._can_compile or jit_compile is True
+        is_compiled = self._can_compile or kwargs.get("jit_compile") is True
         for layer in (self, self.bilm, self.character_encoder):
             layer.supports_jit = is_compiled
         if optimizer is None:
             optimizer = LazyAdagrad(global_clipnorm=_CLIP_NORM)
-        super().compile(optimizer=optimizer, jit_compile=jit_compile, **kwargs)
+        super().compile(optimizer=optimizer, **kwargs)
         self.dropout, self.zero_starts = dropout, bool(zero_starts)
         self.num_negatives = num_negatives
         self.optimizer.keeps_rows = not self.jit_compile  # see `LazyAdam`
@@ -249,17 +241,13 @@ class WindowModel(ContextualModel):
             self._lanes[False].reset()
             return keras.Model.evaluate(self, x, steps=steps, **kwargs)
 
-    def _stream(self, batch_size, unroll_steps, num_negatives=0, seed=0):
+    def _stream(self, *windows):
+        multiple = _XLA_WORD_MULTIPLE if self.jit_compile else _WORD_MULTIPLE
+        # TensorFlow must know the number of characters before.
+        widest = max(width for width, _ in self.config.filters) if self._can_compile else None
+        scheme = self.token_encoder.scheme
         return Stream(
-            self.vocabulary,
-            self.token_encoder.scheme,
-            batch_size,
-            unroll_steps,
-            num_negatives,
-            seed,
-            _XLA_WORD_MULTIPLE if self.jit_compile else _WORD_MULTIPLE,
-            # TensorFlow must know the number of characters before.
-            max(width for width, _ in self.config.filters) if self._can_compile else None,
+            self.vocabulary, scheme, *windows, word_multiple=multiple, widest_filter=widest
         )
 
     def _evaluated(self, corpus, batch_size, unroll_steps):

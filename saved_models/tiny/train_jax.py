@@ -57,9 +57,7 @@ DIRECTIONS = "forward", "backward"
 
 
 def product(x, kernel, dtype):
-    """`x @ kernel`. With a dtype both factors are rounded to it, and the sums are float32."""
-    if dtype is None:
-        return x @ kernel
+    """`x @ kernel`: both factors are rounded to the dtype, and the sums are float32."""
     return jnp.matmul(x.astype(dtype), kernel.astype(dtype), preferred_element_type=jnp.float32)
 
 
@@ -125,7 +123,8 @@ def clip(x, limit):
 
 
 def softmax_loss(weights, x, targets, negatives, num_draws):
-    """The mean of `Softmax.loss` over the tokens of one direction."""
+    """The mean of `Softmax.loss` over the tokens of one direction, (lanes, tokens, projection)."""
+    x, targets = x.reshape(-1, x.shape[-1]), targets.reshape(-1)
     kernel, bias = weights["softmax/kernel"], weights["softmax/bias"]
     log_total = math.log(len(bias) + 1)
 
@@ -145,16 +144,8 @@ def softmax_loss(weights, x, targets, negatives, num_draws):
 def objective(weights, state, batch, config, dtype):
     embeddings = encode(weights, batch["character_ids"], config, dtype)
     outputs, state = read(weights, embeddings[batch["inputs"]], state, config, dtype)
-    losses = [
-        softmax_loss(
-            weights,
-            outputs[direction].reshape(-1, config.projection_dim),
-            batch["targets"][direction].reshape(-1),
-            batch["negatives"][direction],
-            batch["num_draws"][direction],
-        )
-        for direction in range(2)
-    ]
+    values = outputs, *(batch[name] for name in ("targets", "negatives", "num_draws"))
+    losses = [softmax_loss(weights, *direction) for direction in zip(*values, strict=True)]
     return outputs.shape[2] * sum(losses) / 2, (jnp.stack(losses), state)
 
 
@@ -185,7 +176,9 @@ def update(weights, optimizer, gradients, batch, learning_rate, clip_norm):
     return weights, (step, {name: values[1:] for name, values in new.items()}), norm
 
 
-def training_step(weights, optimizer, state, batch, learning_rate, config, clip_norm, dtype=None):
+def training_step(
+    weights, optimizer, state, batch, learning_rate, config, clip_norm, dtype="float32"
+):
     """The next weights, optimizer and state; the losses of both directions; the gradients' norm.
 
     `batch` has what a batch of `Stream.training_batches` has, but both directions come first in
@@ -282,7 +275,6 @@ def compile_chunk(config, options, max_words):
     losses (steps, 2), the norm of the gradients, and the number of distinct words of the window.
     """
     window = options.unroll_steps
-    dtype = options.matmul_dtype and jnp.dtype(options.matmul_dtype)
 
     def take_step(n, carry, steps, epoch, tables):
         before, losses, norms, counts = carry
@@ -301,7 +293,7 @@ def compile_chunk(config, options, max_words):
             "num_draws": num_draws,
         }
         *after, loss, norm = training_step(
-            *before, batch, learning_rate, config, options.clip_norm, dtype
+            *before, batch, learning_rate, config, options.clip_norm, options.matmul_dtype
         )
         count = inputs.max() + 1
         return after, losses.at[n].set(loss), norms.at[n].set(norm), counts.at[n].set(count)
@@ -414,7 +406,7 @@ def main(arguments=None):
     add("--batch-size", type=int, default=128, help="lanes of text, side by side (128)")
     add("--learning-rate", type=float, default=0.003, help="the highest one (0.003)")
     add("--warmup-steps", type=int, default=500, help="steps in which the rate rises (500)")
-    add("--matmul-dtype", choices=["bfloat16"], help="dtype of products (default: float32)")
+    add("--matmul-dtype", choices=["bfloat16"], default="float32", help="of products (float32)")
     add("--max-words", **COUNT, default=2048, help="distinct words of all lanes' windows (2048)")
     add("--seed", type=int, default=0, help="of weights, order of sentences and samples (0)")
     add("-o", "--output", required=True, help="folder of the model; it must not exist")

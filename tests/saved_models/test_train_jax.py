@@ -149,7 +149,7 @@ def test_chunks_of_steps_equal_single_steps(script, files, tmp_path, monkeypatch
     """Also where an epoch ends within a chunk."""
     sizes = {"batch_size": 3, "unroll_steps": 2, "num_negatives": 5}
     rates = {"learning_rate": 0.01, "warmup_steps": 0, "clip_norm": 10.0}
-    options = SimpleNamespace(**sizes, **rates, matmul_dtype=None, seed=0)
+    options = SimpleNamespace(**sizes, **rates, matmul_dtype="float32", seed=0)
     found = []
     for size in (1, 4):
         monkeypatch.setattr(script, "CHUNK", size)

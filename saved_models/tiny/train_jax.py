@@ -9,28 +9,24 @@ softmax and no dropout. A test compares the two, in float32 on the processor. Wh
   Here every step updates it.
 - With `--matmul-dtype`, the products are summed and kept in float32; the package rounds each to
   bfloat16. On a GPU, JAX rounds the factors of other float32 products to TensorFloat-32.
-- All sentences are shuffled, and each lane reads one stretch of them. So a lane can begin an epoch
-  within a sentence. The last tokens, which do not fill a window of every lane, are left out.
 
 `--init MODEL` in the place of `--options FILE` trains a model further. With neither, the model has
 the shape of the published `small`.
 
-The text is kept in GPU memory, as indices of words, and one call of the compiled program takes up
-to 500 steps. There are no checkpoints: the model is written at the end, and Ctrl-C keeps nothing.
+There are no checkpoints: the model is written at the end, and Ctrl-C keeps nothing.
 
 It needs JAX (`pip install "keras-elmo[jax]"`, and JAX's own plugin for the GPU) beside TensorFlow,
 which draws the first weights and writes the model, on the processor.
 """
 
 import argparse
-import array
+import contextlib
 import functools
 import math
 import os
 import re
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
 
 import jax
 import jax.numpy as jnp
@@ -41,15 +37,15 @@ from keras_elmo import BiLanguageModel, ElmoConfig
 from keras_elmo.files.atomic import making_folder
 from keras_elmo.layers.projected_lstm import FORGET_BIAS
 from keras_elmo.training import Corpus, WarmUpSchedule
+from keras_elmo.training.corpus import check_texts
 from keras_elmo.training.options import fitting_negatives
-from keras_elmo.training.stream import log_uniform_sample
+from keras_elmo.training.stream import Stream, read_ahead
 from keras_elmo.training.vocabulary import Vocabulary
 from keras_elmo_cli.inputs import model_source
 from keras_elmo_cli.options import COUNT
 from keras_elmo_cli.train import SMALL
 
-CHUNK = 500  # steps of one call of the compiled program
-BEGIN, END = 0, 1  # the indices of <S> and </S> among the distinct words of a text
+CHUNK = 500  # steps from one report to the next, each of which waits for the device
 DIRECTIONS = "forward", "backward"
 
 
@@ -142,7 +138,7 @@ def softmax_loss(weights, x, targets, negatives, num_draws):
 
 
 def objective(weights, state, batch, config, dtype):
-    embeddings = encode(weights, batch["character_ids"], config, dtype)
+    embeddings = encode(weights, batch["characters"], config, dtype)
     outputs, state = read(weights, embeddings[batch["inputs"]], state, config, dtype)
     values = outputs, *(batch[name] for name in ("targets", "negatives", "num_draws"))
     losses = [softmax_loss(weights, *direction) for direction in zip(*values, strict=True)]
@@ -181,10 +177,11 @@ def training_step(
 ):
     """The next weights, optimizer and state; the losses of both directions; the gradients' norm.
 
-    `batch` has what a batch of `Stream.training_batches` has, but both directions come first in
-    `inputs`, `targets` and `negatives`, and `num_draws` is a pair.
+    `batch` is one of `Stream.training_batches`.
     """
-    starts = batch["starts_sentence"][None, :, None]  # such a lane begins from zeros
+    batch = batch | {name: batch[name].swapaxes(0, 1) for name in ("inputs", "targets")}
+    batch |= {"negatives": batch["negatives"].T, "num_draws": batch["num_draws"][0]}
+    starts = batch["starts"][None, :, None]  # such a lane begins from zeros
     state = [tuple(jnp.where(starts, 0.0, part) for part in layer) for layer in state]
     gradients, (losses, state) = jax.grad(objective, has_aux=True)(
         weights, state, batch, config, dtype
@@ -204,186 +201,65 @@ def first_state(weights, config, lanes):
     return (jnp.float32(0), moments), state
 
 
-# The text
-
-
-class Text:
-    """A text as the indices of its distinct words.
-
-    Attributes:
-        words: list of str, the distinct words. The first has the index 2.
-        character_ids, word_ids: int16, (words + 2, max_characters), and int32, (words + 2,). The
-            ids of each distinct word, and of the boundaries.
-        tokens: int32. All tokens in their order, and `END` after each sentence.
-        starts, lengths: int. Where each sentence starts among the tokens, and how many it has with
-            its `END`.
-    """
-
-    def __init__(self, sentences, model):
-        index_of, tokens = {}, array.array("i")
-        for sentence in sentences:
-            tokens.extend([index_of.setdefault(word, len(index_of) + 2) for word in sentence])
-            tokens.append(END)
-        vocabulary, scheme = model.vocabulary, model.token_encoder.scheme
-        self.words = list(index_of)
-        rows = scheme.boundaries, scheme.rows(self.words)
-        self.character_ids = np.concatenate(rows, dtype=np.int16, casting="same_kind")
-        ids = [vocabulary.ids.get(word, vocabulary.unknown) for word in index_of]
-        self.word_ids = np.array([vocabulary.begin, vocabulary.end, *ids], np.int32)
-        self.tokens = np.frombuffer(tokens, np.int32)
-        ends = np.flatnonzero(self.tokens == END) + 1
-        self.starts = np.concatenate([[0], ends[:-1]])
-        self.lengths = ends - self.starts
-
-    def epoch(self, seed, lanes, window):
-        """The arrays of one epoch, whose sentences are shuffled.
-
-        Returns:
-            inputs and targets, int32, (2, lanes, tokens), the indices of words that the directions
-            read and predict; and which tokens start a sentence, bool, (lanes, tokens).
-        """
-        order = np.random.default_rng(seed).permutation(len(self.lengths))
-        lengths, old_starts = self.lengths[order], self.starts[order]
-        starts = np.cumsum(lengths) - lengths
-        positions = np.arange(lengths.sum())
-        forward_targets = self.tokens[positions + np.repeat(old_starts - starts, lengths)]
-        starts_sentence = np.zeros(len(positions), bool)
-        starts_sentence[starts] = True
-        forward_inputs = np.roll(forward_targets, 1)
-        forward_inputs[starts_sentence] = BEGIN
-        # The backward direction reads each sentence from its end.
-        mirrored = np.repeat(2 * starts + lengths - 1, lengths) - positions
-        inputs = np.stack([forward_inputs, forward_targets[mirrored]])
-        targets = np.stack([forward_targets, forward_inputs[mirrored]])
-        length = len(positions) // (lanes * window) * window
-        return tuple(
-            x[..., : lanes * length].reshape(*x.shape[:-1], lanes, length)
-            for x in (inputs, targets, starts_sentence)
-        )
-
-
 # The run
 
 
-def compile_chunk(config, options, max_words):
-    """Returns a function that takes some steps of an epoch.
-
-    Its arguments: weights, optimizer and state, which are used up; the number of steps; for each
-    step the offset of its window, the samples of the softmax, the numbers of their draws and the
-    learning rate; the arrays of the epoch; and the ids of the characters and of the vocabulary of
-    each word of the text. It returns the next weights, optimizer and state; and for each step the
-    losses (steps, 2), the norm of the gradients, and the number of distinct words of the window.
-    """
-    window = options.unroll_steps
-
-    def take_step(n, carry, steps, epoch, tables):
-        before, losses, norms, counts = carry
-        offset, negatives, num_draws, learning_rate = (values[n] for values in steps)
-        inputs, targets, starts_sentence = (
-            jax.lax.dynamic_slice_in_dim(x, offset, window, x.ndim - 1) for x in epoch
-        )
-        words, inputs = jnp.unique(inputs, return_inverse=True, size=max_words, fill_value=BEGIN)
-        character_ids, word_ids = tables
-        batch = {
-            "character_ids": character_ids[words].astype(jnp.int32),
-            "inputs": inputs,
-            "targets": word_ids[targets],
-            "starts_sentence": starts_sentence[:, 0],
-            "negatives": negatives,
-            "num_draws": num_draws,
-        }
-        *after, loss, norm = training_step(
-            *before, batch, learning_rate, config, options.clip_norm, options.matmul_dtype
-        )
-        count = inputs.max() + 1
-        return after, losses.at[n].set(loss), norms.at[n].set(norm), counts.at[n].set(count)
-
-    @functools.partial(jax.jit, donate_argnums=0)
-    def chunk(carry, count, *values):
-        carry = list(carry), jnp.zeros((CHUNK, 2)), jnp.zeros(CHUNK), jnp.zeros(CHUNK, jnp.int32)
-        return jax.lax.fori_loop(0, count, lambda n, c: take_step(n, c, *values), carry)
-
-    return chunk
-
-
-def train(model, text, options, num_steps, max_words, report):
+def train(model, corpus, options, report):
     """Trains a `BiLanguageModel`.
 
     Args:
         model: a `BiLanguageModel` with its first weights.
-        text: a `Text`.
-        options: an object with `batch_size`, `unroll_steps`, `learning_rate`, `warmup_steps`,
-            `clip_norm`, `num_negatives`, `matmul_dtype` and `seed`.
-        num_steps: int.
-        max_words: int. At least as many as a window of all lanes has distinct words.
-        report: a function that is called after each chunk, with the number of steps so far, and the
-            means over the chunk of the loss (nats) and of the norm of the gradients.
+        corpus: a `Corpus`.
+        options: an object with `steps`, `batch_size`, `unroll_steps`, `learning_rate`,
+            `warmup_steps`, `clip_norm`, `num_negatives`, `matmul_dtype`, `max_words` (at least as
+            many as a window of all lanes has distinct words) and `seed`.
+        report: a function that is called after each 500 steps, with the number of steps so far, and
+            their means of the loss (nats) and of the norm of the gradients.
 
     Raises:
-        ValueError: the text does not fill a window, or `max_words` is too small.
+        ValueError: the text does not fill a window of each lane, or `max_words` is too small.
         FloatingPointError: a loss or a norm is not a finite number.
     """
-    lanes, window = options.batch_size, options.unroll_steps
-    schedule = WarmUpSchedule(options.learning_rate, num_steps, "cosine", options.warmup_steps)
-    if len(text.tokens) < lanes * window:
-        raise ValueError(
-            f"The text must have at least {lanes} x {window} tokens, a window of every lane; the "
-            f"end of a sentence counts as one. Received: {len(text.tokens):,} tokens; make "
-            "--batch-size smaller"
-        )
+    windows = options.batch_size, options.unroll_steps
+    check_texts(corpus, None, *windows)
     variables = {variable_name(variable): variable for variable in model.trainable_variables}
     weights = {name: jnp.asarray(variable.numpy()) for name, variable in variables.items()}
-    carry = weights, *first_state(weights, model.config, lanes)
-    chunk = compile_chunk(model.config, options, max_words)
-    tables = jnp.asarray(text.character_ids), jnp.asarray(text.word_ids)
-
-    def sample(step):
-        rng = np.random.default_rng([options.seed, 1, step])
-        draw = functools.partial(log_uniform_sample, rng, options.num_negatives)
-        negatives, num_draws = zip(*(draw(len(model.vocabulary)) for _ in range(2)), strict=True)
-        return np.stack(negatives), np.array(num_draws, np.int32)
-
-    def check_and_report(step, count, *results):
-        losses, norms, counts = (np.asarray(values)[:count] for values in results)
-        is_bad = ~np.isfinite(losses.sum(1) + norms)
-        if is_bad.any():
-            raise FloatingPointError(
-                f"In step {step - count + is_bad.argmax() + 1:,} a loss or the norm of the "
-                "gradients is not a finite number; begin again with a smaller --learning-rate"
-            )
-        if counts.max() > max_words:
-            raise ValueError(
-                f"--max-words must be at least {counts.max():,}, the distinct words of a window "
-                f"before step {step:,}. Received: {max_words:,}"
-            )
-        report(step, float(losses.mean()), float(norms.mean()))
-
-    step, epoch, pending = 0, 0, None
-    with ThreadPoolExecutor(8) as pool:
-
-        def prepare(epoch):
-            return pool.submit(text.epoch, [options.seed, epoch], lanes, window)
-
-        next_arrays = prepare(epoch)
-        while step < num_steps:
-            arrays, epoch, offset = next_arrays.result(), epoch + 1, 0
-            length = arrays[0].shape[-1]
-            if step + length // window < num_steps:
-                next_arrays = prepare(epoch)
-            arrays = tuple(map(jnp.asarray, arrays))
-            while offset < length and step < num_steps:
-                count = min(CHUNK, num_steps - step, (length - offset) // window)
-                indices = range(step, step + CHUNK)  # those after `count` are not taken
-                negatives, num_draws = zip(*pool.map(sample, indices), strict=True)
-                rates = np.asarray(schedule(np.array(indices)))
-                offsets = np.arange(CHUNK) * window + offset
-                steps = offsets, np.stack(negatives), np.stack(num_draws), rates
-                carry, *results = chunk(carry, count, steps, arrays, tables)
-                if pending is not None:  # while the device takes the next steps
-                    check_and_report(*pending)
-                step, offset = step + count, offset + count * window
-                pending = step, count, *results
-        check_and_report(*pending)
+    carry = weights, *first_state(weights, model.config, options.batch_size)
+    constants = {"config": model.config, "clip_norm": options.clip_norm}
+    constants["dtype"] = options.matmul_dtype
+    take_step = jax.jit(functools.partial(training_step, **constants), donate_argnums=(0, 1, 2))
+    steps = np.arange(options.steps)
+    schedule = WarmUpSchedule(options.learning_rate, len(steps), "cosine", options.warmup_steps)
+    stream = Stream(
+        model.vocabulary,
+        model.token_encoder.scheme,
+        *windows,
+        options.num_negatives,
+        options.seed,
+        word_multiple=options.max_words,  # so that all batches have one shape
+    )
+    batches, found = read_ahead(stream.training_batches(corpus, options.seed)), []
+    with contextlib.closing(batches):
+        for step, rate in enumerate(np.asarray(schedule(steps)), start=1):
+            batch = next(batches)
+            if (num_words := batch["inputs"].max() + 1) > options.max_words:
+                raise ValueError(
+                    f"--max-words must be at least {num_words:,}, the distinct words of the window "
+                    f"of step {step:,}. Received: {options.max_words:,}"
+                )
+            *carry, losses, norm = take_step(*carry, batch, rate)
+            found.append((losses, norm))
+            if step % CHUNK == 0 or step == len(steps):
+                means = np.array([(pair.mean(), norm) for pair, norm in jax.device_get(found)])
+                is_finite = np.isfinite(means).all(axis=1)
+                if not is_finite.all():
+                    bad = step - len(found) + is_finite.argmin() + 1
+                    raise FloatingPointError(
+                        f"In step {bad:,} a loss or the norm of the gradients is not a finite "
+                        "number; begin again with a smaller --learning-rate"
+                    )
+                report(step, *means.mean(axis=0).tolist())
+                found = []
     for name, variable in variables.items():
         variable.assign(np.asarray(carry[0][name]))
     model.has_softmax = True
@@ -430,8 +306,8 @@ def main(arguments=None):
             f"CNN. Received: {values.options or values.init}"
         )
     with making_folder(values.output):
-        text = Text(Corpus(values.train).sentences(), model)
-        device, num_tokens = jax.devices()[0].device_kind, len(text.tokens)
+        corpus = Corpus(values.train)
+        device, num_tokens = jax.devices()[0].device_kind, sum(corpus.counts())
         print(f"{num_tokens:,} tokens, ends of sentences counted; {device}", file=sys.stderr)
         start = time.monotonic()
 
@@ -444,7 +320,7 @@ def main(arguments=None):
                 flush=True,
             )
 
-        train(model, text, options, values.steps, values.max_words, report)
+        train(model, corpus, options, report)
         model.save_pretrained(values.output)
 
 

@@ -212,12 +212,9 @@ def _describe_corpus(options, name, corpus, vocabulary):
     with reading_bar(options, corpus.files) as bar:
         unknown = corpus.oov_rate(vocabulary, bar.update)
     sentences, tokens = corpus.counts()
-    report(
-        options,
-        f"{name} text: {pluralize(sentences, 'sentence')}, {pluralize(tokens, 'token')}, "
-        f"{unknown:.1%} of them not among the {pluralize(len(vocabulary), 'word')} of the "
-        "vocabulary",
-    )
+    counts = f"{pluralize(sentences, 'sentence')}, {pluralize(tokens, 'token')}"
+    words = f"the {pluralize(len(vocabulary), 'word')} of the vocabulary"
+    report(options, f"{name} text: {counts}, {unknown:.1%} of them not among {words}")
     return unknown
 
 
@@ -318,11 +315,5 @@ def make_model(options):
             f"The vocabulary must have as many words as {options.options} says. Received: "
             f"{pluralize(len(bilm.vocabulary), 'word')}, and n_tokens_vocab={short_repr(num_words)}"
         )
-    try:
-        fitting_negatives(settings["num_negatives"], len(bilm.vocabulary))
-    except ValueError as error:  # there are too many samples
-        if options.num_negatives is None:
-            name = f"n_negative_samples_batch of {options.options} must fit the vocabulary"
-            raise ValueError(f"{name}, or --num-negatives replace it. {error}") from None
-        raise
+    fitting_negatives(settings["num_negatives"], len(bilm.vocabulary))
     return bilm, settings

@@ -59,7 +59,8 @@ def fitting_negatives(num_negatives, num_words):
     check_integers(0, num_negatives=num_negatives)
     if num_negatives > limit:
         raise ValueError(
-            f"`num_negatives` must be at most {limit:,}, half of the vocabulary's words; 0 is the "
-            f"full softmax. Received: num_negatives={num_negatives}"
+            "`num_negatives` (in options.json: n_negative_samples_batch) must be at most "
+            f"{limit:,}, half of the vocabulary's words; 0 is the full softmax. Received: "
+            f"num_negatives={num_negatives}"
         )
     return num_negatives

@@ -46,7 +46,10 @@ def run_copy(trained, corpus_copy):
 
 
 def test_run_is_told_on_standard_error(trained):
-    _, shown = trained
+    folder, shown = trained
+    metrics = ["backward", "forward", "loss", "perplexity"]
+    columns = ["epoch", *metrics, "step", *(f"val_{name}" for name in metrics)]
+    assert (folder / "log.csv").read_text().splitlines()[0].split(",") == columns
     lines = shown.splitlines()
     text = r"training text: 120 sentences, \d+ tokens, 0.0% of them not among the 22 words"
     assert re.match(text, lines[1]) and lines.index("tracing the first step ...") > 1
@@ -93,8 +96,8 @@ def test_a_run_is_not_begun_over(run_copy, run):
     before = (run_copy / "model/weights.hdf5").read_bytes()
     command = [*TRAIN, "-o", "model"]
     assert "resume it with --resume" in run(*command)[2]
-    other = "--resume", "--seed", 1, "--steps", 2000
-    assert "seed: 0 before, 1 now" in run(*command, *other)[2]
+    shown = run(*command, "--resume", "--seed", 1)[2]  # though the run is finished
+    assert "seed: 0 before, 1 now" in shown and "nothing is left" not in shown
     # Nor is a model that is no run written over.
     shutil.rmtree("model/checkpoints")
     for resume in ([], ["--resume"]):

@@ -1,5 +1,6 @@
 """`BackupAndResume`: a run that is stopped goes on to the numbers that it would have had."""
 
+import glob
 import json
 import math
 import os
@@ -178,8 +179,7 @@ def read_checkpoint(folder, num_variables=0):
 
 def checkpoint_names(folder):
     """The names of the checkpoints, the oldest first."""
-    names = os.listdir(folder) if os.path.isdir(folder) else []
-    return sorted(name for name in names if name.startswith("step-") and name.endswith(".npz"))
+    return sorted(glob.glob("step-*.npz", root_dir=folder))
 
 
 def run_settings(model, corpus, **windows):

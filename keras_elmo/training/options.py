@@ -1,12 +1,6 @@
 """The settings of a training: in options.json, and as arguments of `compile` and `fit`."""
 
-from keras_elmo.checks import (
-    check_clips,
-    check_dropout,
-    check_integers,
-    check_positive,
-    to_python_numbers,
-)
+from keras_elmo import checks
 from keras_elmo.config import ElmoConfig, read_options_file
 
 NUM_NEGATIVES = 1024  # if the vocabulary is large enough; the original's script has 8,192
@@ -32,7 +26,7 @@ def read_options(path):
     """
     options = read_options_file(path)
     config = ElmoConfig.from_options(options, path)
-    known = {name: to_python_numbers(options[key]) for key, name in _KEYS.items() if key in options}
+    known = {name: options[key] for key, name in _KEYS.items() if key in options}
     if options.get("sample_softmax") is False:
         known["num_negatives"] = 0
     check_settings(known)
@@ -41,14 +35,15 @@ def read_options(path):
 
 def check_settings(settings):
     """Refuses settings, a dict, that are out of range."""
-    check_dropout(settings.get("dropout", 0.0))
-    for check, names in [
-        (lambda **known: check_integers(1, **known), ("batch_size", "unroll_steps")),
-        (lambda **known: check_integers(0, **known), ("warmup_steps", "seed")),
-        (check_positive, ("learning_rate", "epochs")),
-        (check_clips, ("clip_norm",)),
-    ]:
-        check(**{name: settings[name] for name in names if settings.get(name) is not None})
+
+    def given(*names):
+        return {name: settings[name] for name in names if settings.get(name) is not None}
+
+    checks.check_dropout(settings.get("dropout", 0.0))
+    checks.check_integers(1, **given("batch_size", "unroll_steps"))
+    checks.check_integers(0, **given("warmup_steps", "seed"))
+    checks.check_positive(**given("learning_rate", "epochs"))
+    checks.check_clips(**given("clip_norm"))
 
 
 def fitting_negatives(num_negatives, num_words):
@@ -56,7 +51,7 @@ def fitting_negatives(num_negatives, num_words):
     limit = num_words // 2
     if num_negatives is None:
         return min(NUM_NEGATIVES, limit)
-    check_integers(0, num_negatives=num_negatives)
+    checks.check_integers(0, num_negatives=num_negatives)
     if num_negatives > limit:
         raise ValueError(
             "`num_negatives` (in options.json: n_negative_samples_batch) must be at most "

@@ -19,6 +19,7 @@ import numpy as np
 
 import keras_elmo
 from keras_elmo.files.atomic import replacing_files
+from keras_elmo.training import Corpus
 
 TARGET = pathlib.Path(__file__).resolve().parents[2] / "keras_elmo/weights/tiny"
 _DECIMALS = 4
@@ -70,8 +71,7 @@ def differences(source, target, sentences):
 def main(source, text, folder=TARGET):
     source, folder = pathlib.Path(source), pathlib.Path(folder)
     pack(source, folder)
-    sentences = [line.split() for line in pathlib.Path(text).read_text("utf-8").splitlines()]
-    largest, least = differences(source, folder, [s for s in sentences if s])
+    largest, least = differences(source, folder, list(Corpus(text).sentences()))
     size = sum(path.stat().st_size for path in folder.iterdir() if path.suffix != ".py")
     print(f"{folder}: {size / 1e6:.2f} MB; outputs within {largest:.1e}, cosine >= {least:.7f}")
 

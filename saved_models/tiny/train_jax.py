@@ -154,8 +154,8 @@ def update(weights, optimizer, gradients, batch, learning_rate, clip_norm):
     ids = jnp.concatenate([batch["targets"].reshape(-1), batch["negatives"].reshape(-1)])
     is_touched = jnp.zeros(weights["softmax/bias"].shape, bool).at[ids].set(True)
 
-    def new_values(name, gradient, *old):
-        weight, mean, square = old
+    def new_values(name, *old):
+        gradient, (weight, mean, square) = gradients[name] * scale, old
         mean = 0.9 * mean + 0.1 * gradient
         square = 0.999 * square + 0.001 * gradient**2
         new = weight - rate * mean / (jnp.sqrt(square) + 1e-8), mean, square
@@ -164,17 +164,12 @@ def update(weights, optimizer, gradients, batch, learning_rate, clip_norm):
         is_new = is_touched.reshape(-1, *[1] * (weight.ndim - 1))
         return tuple(jnp.where(is_new, *pair) for pair in zip(new, old, strict=True))
 
-    new = {
-        name: new_values(name, gradients[name] * scale, weight, *moments[name])
-        for name, weight in weights.items()
-    }
+    new = {name: new_values(name, weight, *moments[name]) for name, weight in weights.items()}
     weights = {name: values[0] for name, values in new.items()}
     return weights, (step, {name: values[1:] for name, values in new.items()}), norm
 
 
-def training_step(
-    weights, optimizer, state, batch, learning_rate, config, clip_norm, dtype="float32"
-):
+def training_step(weights, optimizer, state, batch, learning_rate, config, clip_norm, dtype):
     """The next weights, optimizer and state; the losses of both directions; the gradients' norm.
 
     `batch` is one of `Stream.training_batches`.
@@ -225,9 +220,10 @@ def train(model, corpus, options, report):
     variables = {variable_name(variable): variable for variable in model.trainable_variables}
     weights = {name: jnp.asarray(variable.numpy()) for name, variable in variables.items()}
     carry = weights, *first_state(weights, model.config, options.batch_size)
-    constants = {"config": model.config, "clip_norm": options.clip_norm}
-    constants["dtype"] = options.matmul_dtype
-    take_step = jax.jit(functools.partial(training_step, **constants), donate_argnums=(0, 1, 2))
+    constants = model.config, options.clip_norm, options.matmul_dtype
+    take_step = jax.jit(
+        lambda *values: training_step(*values, *constants), donate_argnums=(0, 1, 2)
+    )
     steps = np.arange(options.steps)
     schedule = WarmUpSchedule(options.learning_rate, len(steps), "cosine", options.warmup_steps)
     stream = Stream(
@@ -308,17 +304,14 @@ def main(arguments=None):
     with making_folder(values.output):
         corpus = Corpus(values.train)
         device, num_tokens = jax.devices()[0].device_kind, sum(corpus.counts())
-        print(f"{num_tokens:,} tokens, ends of sentences counted; {device}", file=sys.stderr)
+        show = functools.partial(print, file=sys.stderr, flush=True)
+        show(f"{num_tokens:,} tokens, ends of sentences counted; {device}")
         start = time.monotonic()
 
         def report(step, loss, norm):
             speed = step * options.batch_size * options.unroll_steps / (time.monotonic() - start)
-            print(
-                f"step {step:,}: loss {loss:.4f}, norm of gradients {norm:.2f}, "
-                f"{speed:,.0f} tokens/s since the start",
-                file=sys.stderr,
-                flush=True,
-            )
+            means = f"loss {loss:.4f}, norm of gradients {norm:.2f}"
+            show(f"step {step:,}: {means}, {speed:,.0f} tokens/s since the start")
 
         train(model, corpus, options, report)
         model.save_pretrained(values.output)

@@ -144,10 +144,6 @@ def number(sentence):
     return int.from_bytes(hashlib.sha256(sentence.encode()).digest()[:8], "big")
 
 
-def heldout_number(original):
-    return number(" ".join(original.split())) >> 32
-
-
 def write(path, sentences):
     text = "".join(f"{sentence}\n" for sentence in sentences)
     with replacing_file(path) as temporary:
@@ -177,7 +173,7 @@ def main():
             if sentence.lower() in seen:
                 continue
             seen.add(sentence.lower())
-            if heldout_number(original) % every == 0:
+            if (number(" ".join(original.split())) >> 32) % every == 0:
                 out.append(sentence)
             elif number(sentence) % _LOWER_CASED == 0:
                 kept.append(sentence.lower().replace("<unk>", "<UNK>"))

@@ -69,7 +69,7 @@ def put_together(line):
 def conllu(path):
     """The sentences of a CoNLL-U file: their words, and their raw text."""
     words, text = [], ""
-    for line in lines_of(path):
+    for line in itertools.chain(lines_of(path), [""]):
         if line.startswith("# text = "):
             text = line.removeprefix("# text = ")
         elif line and not line.startswith("#"):

@@ -3,10 +3,8 @@
 import json
 
 from keras_elmo_cli import task_steps
-from keras_elmo_cli.inputs import chosen
-from keras_elmo_cli.options import FORMATS, SWITCH, add_commands
+from keras_elmo_cli.options import SWITCH, add_commands
 
-_FORMATS = ("conll", "conllu")  # of files with a token a line
 _COLUMN = "with a token a line, the number (from 0) or the name of the column "
 TASK = task_steps.Task(
     "tagger",
@@ -18,13 +16,13 @@ TASK = task_steps.Task(
     "with spans of characters and their labels (of doccano, Prodigy or spaCy); of "
     "*.conllu files upos (the default), xpos or deprel; of other CoNLL the number of the column, "
     "from 0, or from -1, the last, which is the default, or its name in the first line",
-    (*_FORMATS, *FORMATS[1:]),
     ", or pos: universal parts of speech of English, in the package",
-    (
-        ("token_field", f"{_COLUMN}of the token (default: the first)"),
-        ("sentence_field", f"{_COLUMN}that changes where a sentence begins, as in *.csv files"),
-    ),
+    ("conll", "conllu"),
     ("brat", "pubtator"),
+    {
+        "token_field": f"{_COLUMN}of the token (default: the first)",
+        "sentence_field": f"{_COLUMN}that changes where a sentence begins, as in *.csv files",
+    },
 )
 _EVALUATE = """Score a tagger on a file with tags.
 
@@ -105,10 +103,11 @@ def _batches(options):
     from keras_elmo.files.records import Words, as_token, suffix_of
 
     has_columns = (options.token_field, options.sentence_field) != (None, None)
-    if has_columns or (options.format or suffix_of(options.file)[1:].removesuffix("p")) in _FORMATS:
-        fields = chosen(options, "token_field", "label_field", "sentence_field")
-        what = options.file, options.field, fields, options.format
-        found = read_sentences(*what, (options.encoding, options.errors), has_tags=False)
+    if (
+        has_columns
+        or (options.format or suffix_of(options.file)[1:].removesuffix("p")) in TASK.formats
+    ):
+        found = read_sentences(options.file, **TASK.reading(options), has_tags=False)
         found = [row for row in found if row.tokens or (row.lines and not options.entities)]
         yield [sentence.tokens for sentence in found], found
         return

@@ -12,8 +12,8 @@ from keras_elmo_cli.options import COUNT, FORMATS, INTEGER, MODEL_HELP, SWITCH, 
 class Task(NamedTuple):
     """What each of the two has of its own.
 
-    A file with labels holds what `form` says, in one of `formats`, and `--label-field` names what
-    `label_form` says. `packaged` ends the help of `--model`, with models in the package.
+    A file with labels holds what `form` says, and `--label-field` names what `label_form` says.
+    `packaged` ends the help of `--model`, with models in the package.
     """
 
     model: str  # what is trained
@@ -21,13 +21,13 @@ class Task(NamedTuple):
     reader: str  # the function of `labelled_files` for its files
     form: str
     label_form: str
-    formats: tuple = FORMATS
     packaged: str = ""
-    columns: tuple = ()  # options of the command's own that the reader takes
+    formats: tuple = ()  # beside `FORMATS`
     span_formats: tuple = ()  # of files with labels, whose texts the reader splits
+    columns: dict = {}  # options of the command's own that the reader takes, and their help
 
     def add_train_arguments(self, parser):
-        self._add_labelled_file(parser, "train", "TRAIN")
+        self._add_file(parser, "train")
         parser.add_input("--dev", metavar="FILE", help="chooses the best epoch")
         parser.add_input("--test", metavar="FILE", help="is scored at the end")
         help = f"the {self.model} to write (*.keras)"
@@ -48,41 +48,41 @@ class Task(NamedTuple):
         parser.add_shared("--quiet")
 
     def add_evaluate_arguments(self, parser):
-        self._add_labelled_file(parser, "file", "FILE")
+        self._add_file(parser, "file")
         self._add_model(parser)
 
     def add_label_arguments(self, parser):
-        help = "a text a line, or see --field; *.gz too; - for standard input"
-        parser.add_input("file", metavar="FILE", help=help)
-        parser.add_shared("--field")
-        parser.add_shared("--format", choices=dict.fromkeys((*self.formats, *FORMATS)))
-        self._add_columns(parser)
+        self._add_file(parser, "file", has_labels=False)
         self._add_model(parser)
 
-    def _add_labelled_file(self, parser, name, metavar):
-        help = f"{self.form}; *.gz is decompressed; - for standard input"
-        parser.add_input(name, metavar=metavar, help=help)
+    def _add_file(self, parser, name, has_labels=True):
+        form = self.form if has_labels else "a text a line, or see --field"
+        help = f"{form}; *.gz is decompressed; - for standard input"
+        parser.add_input(name, metavar=name.upper(), help=help)
+        formats = (*self.formats, *FORMATS, *(self.span_formats if has_labels else ()))
         parser.add_shared("--field")
-        parser.add_shared("--format", choices=(*self.formats, *self.span_formats))
-        parser.add_argument("--label-field", metavar="NAME", help=self.label_form)
-        self._add_columns(parser)
-
-    def _add_columns(self, parser):
-        for name, help in self.columns:
-            parser.add_argument(f"--{name.replace('_', '-')}", metavar="NAME", help=help)
+        parser.add_shared("--format", choices=formats)
+        if has_labels:
+            parser.add_argument("--label-field", metavar="NAME", help=self.label_form)
+        for column, help in self.columns.items():
+            parser.add_argument(f"--{column.replace('_', '-')}", metavar="NAME", help=help)
 
     def _add_model(self, parser):
         help = f"the {self.model}: a *.keras file, a folder of `save_pretrained`, an address"
         parser.add_shared("--model", metavar="MODEL", help=help + self.packaged)
         parser.add_shared("--tokenizer", "--encoding", "--errors")
 
+    def reading(self, options):
+        """The arguments of the reader that are typed: a dict."""
+        names = ("field", "label_field", "format", "encoding", "errors")
+        return chosen(options, *names, *self.columns)
+
     def read(self, options, file, tokenizer=None):
         """The texts of a file and their labels. `tokenizer` is used if none is typed."""
         from keras_elmo.files import labelled_files
         from keras_elmo.text import get_tokenizer
 
-        names = ("field", "label_field", "format", "encoding", "errors", *dict(self.columns))
-        arguments = chosen(options, *names)
+        arguments = self.reading(options)
         if self.span_formats:
             arguments["tokenizer"] = get_tokenizer(options.tokenizer or tokenizer)
         return getattr(labelled_files, self.reader)(file, **arguments)

@@ -3,11 +3,12 @@
 import collections
 import itertools
 import re
+import statistics
 from typing import NamedTuple
 
 from keras_elmo.checks import short_repr
-from keras_elmo.files.records import Words, as_token, column_of, csv_rows
-from keras_elmo.files.text_files import decode_lines, input_name, open_text
+from keras_elmo.files.records import Words, as_token, columns_of, csv_rows
+from keras_elmo.files.text_files import input_name, read_lines
 
 _CONLLU = "id form lemma upos xpos feats head deprel deps misc".split()
 _DECLARATION = re.compile(r"#\s*global\.columns\s*=(.*)")  # of CoNLL-U Plus
@@ -23,23 +24,20 @@ _PART_OF_LIST = re.compile(r""".+,$|\[['"]|['"]\]""")
 
 
 class Sentence(NamedTuple):
-    """The tokens and the tags of a sentence; of CoNLL-U also its lines, the places of the tokens
-    among them, and the column of the tags."""
+    """The tokens and the tags of a sentence; of CoNLL-U also its lines, those of tokens as lists of
+    cells, and the column of the tags."""
 
     tokens: list
     tags: list
     lines: list = ()
-    places: list = ()
     column: int = 0
 
     def with_tags(self, tags):
         """The lines, with other tags."""
-        lines = list(self.lines)
-        for place, tag in zip(self.places, tags, strict=True):
-            cells = lines[place].split("\t")
+        rows = [line for line in self.lines if isinstance(line, list)]
+        for cells, tag in zip(rows, tags, strict=True):
             cells[self.column] = str(tag)
-            lines[place] = "\t".join(cells)
-        return lines
+        return ["\t".join(line) if isinstance(line, list) else line for line in self.lines]
 
 
 class _Row(NamedTuple):
@@ -59,26 +57,27 @@ class _Row(NamedTuple):
 
 
 def read_columns(path, format, decoding, fields, has_tags=True):
-    """The `Sentence`s of a file, and parts without tokens; see `read_tagged`.
+    """The `Sentence`s of a file, and parts without tokens; see `read_sentences`.
 
-    For the arguments see `read_sentences`.
+    `fields` are its `token_field`, `label_field` and `sentence_field`.
     """
-    name, given = input_name(path), [field for field in fields.values() if field is not None]
-    rows = _read_rows(path, format, decoding, given)
+    name = input_name(path)
+    fields = [int(x) if _INTEGER.fullmatch(str(x)) else x for x in fields]
+    rows = _read_rows(path, format, decoding, [field for field in fields if field is not None])
     declared = _DECLARATION.match(rows[0].line) if rows else None
     names = declared[1].lower().split() if declared else _CONLLU if format == "conllu" else []
     is_conllu, is_table = bool(names), format == "csv"
-    if not is_conllu and not all(_INTEGER.fullmatch(str(field)) for field in given):
+    if not is_conllu and any(isinstance(field, str) for field in fields):
         rows = list(itertools.dropwhile(_Row.is_blank, rows))
         names = [cell.strip().lower() for row in rows[:1] for cell in row.cells]
         rows, is_table = rows[1:], True
-    usual = [names.index("form") if "form" in names else 0, 3 if names == _CONLLU else -1, None]
-    columns = zip(fields.items(), usual, strict=True)
-    token, label, key = (_column(*field, names, default) for field, default in columns)
-    blocks = [list(b) for is_blank, b in itertools.groupby(rows, _Row.is_blank) if not is_blank]
-    is_whole = is_table and key is None and len(blocks) == 1
-    if key is not None:
-        blocks = [part for block in blocks for part in _split(block, key)]
+    defaults = [names.index("form") if "form" in names else 0, 3 if names == _CONLLU else -1, None]
+    fields = (default if x is None else x for x, default in zip(fields, defaults, strict=True))
+    token, label, key = (
+        columns_of([field.lower()], names, name)[0] if isinstance(field, str) else field
+        for field in fields
+    )
+    blocks = _blocks(rows, key)
     # Lines that begin with # before the tokens of a sentence are comments, or tokens.
     clear = [row for block in blocks for row in itertools.dropwhile(_Row.has_hash, block)]
     while clear and not names and not any(row.cells[-1].strip() for row in clear):
@@ -89,102 +88,99 @@ def read_columns(path, format, decoding, fields, has_tags=True):
     def tag_of(row):
         return row.cell(label).strip() if len(row.cells) > 1 else ""
 
-    widths, known = collections.Counter(len(row.cells) for row in clear), {"O", *map(tag_of, clear)}
-    width, indices = max(widths, key=widths.get, default=None), [row.cells[0] for row in clear]
+    known, indices = {"O", *map(tag_of, clear)}, [row.cells[0] for row in clear]
+    width = statistics.mode(len(row.cells) for row in clear) if clear else None
     has_indices = names[:1] == ["id"] or (
         token != 0 and all(map(_INDEX.fullmatch, indices)) and any(map(str.isdecimal, indices))
     )
 
-    def is_token(row, is_first):
-        if row.has_hash() and (is_first or is_conllu):
-            has_known_tag = not row.line.startswith("# ") or tag_of(row) in known
-            return not is_conllu and width in (None, len(row.cells)) and has_known_tag
-        return row.cells[0] != "-DOCSTART-" and (not has_indices or row.cells[0].isdecimal())
+    def is_comment(row):
+        has_width = width in (None, len(row.cells))
+        has_known_tag = not row.line.startswith("# ") or tag_of(row) in known
+        return row.has_hash() and (is_conllu or not has_width or not has_known_tag)
 
-    sentences = []
+    sentences, without = [], itertools.filterfalse if is_conllu else itertools.dropwhile
     for block in blocks:
-        lines = [row.line for row in block] if is_conllu else []
-        sentences.append(sentence := Sentence(Words(), [], lines, [], label))
-        for place, row in enumerate(block):
-            if not is_token(row, is_first=not sentence.places):
-                continue
-            sentence.tokens.append(as_token(row.cell(token)))
-            sentence.tags.extend([tag_of(row)] if has_tags else [])
-            sentence.places.append(place)
-            count = len(names if is_conllu else block[sentence.places[0]].cells)
-            if not all(sentence.tokens[-1:] + sentence.tags[-1:]) or len(row.cells) != count:
+        rows = without(is_comment, block)
+        rows = [row for row in rows if not has_indices or row.cells[0].isdecimal()]
+        tokens = Words(as_token(row.cell(token)) for row in rows)
+        tags = [tag_of(row) for row in rows if has_tags]
+        count = len(names if is_conllu else rows[0].cells if rows else ())
+        for row, *found in zip(rows, tokens, tags or tokens, strict=True):
+            if not all(found) or len(row.cells) != count:
                 raise ValueError(
                     f"Each line of {name} must hold a token and a tag, or be blank. Received: line "
                     f"{row.number:,}, {short_repr(row.line or row.cells)}, with {len(row.cells)} "
                     f"columns in a sentence of {count}. (`format` names others, as pubtator.)"
                 )
-    cells, max_words = clear[0].cells if clear else (), 1 if is_table else 2 if has_tags else None
-    check_sentences(name, sentences, max_words, cells, is_whole)
+        numbers = {row.number for row in rows}
+        lines = [row.cells if row.number in numbers else row.line for row in block if is_conllu]
+        sentences.append(Sentence(tokens, tags, lines, label))
+    is_whole = is_table and key is None and len(blocks) == 1
+    check_sentences(name, sentences, clear[0].cells if clear else (), is_whole)
     return sentences
 
 
-def check_sentences(name, sentences, max_words=1, cells=(), is_whole=False):
-    """Refuses what surely is not tokens and tags. Of more than `max_words` sentences one must have
-    two tokens. `cells` are the columns of the first row. `is_whole`: nothing separates sentences.
+def check_sentences(name, sentences, cells=(), is_whole=False):
+    """Refuses what surely is not tokens and tags.
+
+    `cells` are the columns of the first row. `is_whole`: nothing separates sentences.
     """
     rows = [sentence.tokens for sentence in sentences if sentence.tokens]
     tokens, tags = ([x for row in sentences for x in row[k]] for k in range(2))
-    fault, longest, kinds = None, max(map(len, rows), default=0), set(tags)
-    if longest > 1 and all(map(_is_count, rows)):
-        fault = "tokens that count"
-    elif longest > 1 and len(cells) > 2 and all(len(set(row)) == 1 for row in rows):
-        fault = "the same token throughout a sentence"
-    elif longest == 1 and max_words is not None and len(rows) > max_words:
-        fault = "one token in each sentence"
-    elif is_whole and len(cells) > 2:
-        fault = "one sentence without a blank line"
-    elif kinds == {"_"}:
-        fault = "no tag but _"
-    elif 3 < len(kinds) >= 0.8 * len(tags) and len(kinds) > len(set(tokens)):
-        fault = "more tags than tokens"
-    elif wrong := next(filter(_PART_OF_LIST.search, tags), None):
-        fault = f"a tag {wrong!r}, part of a list"
-    if fault:
+    longest, is_wide = max(map(len, rows), default=0), len(cells) > 2
+    part_of_list = next(filter(_PART_OF_LIST.search, tags), None)
+    faults = {
+        "tokens that count": longest > 1 and all(map(_is_count, rows)),
+        "the same token throughout a sentence": (
+            longest > 1 and is_wide and all(len(set(row)) == 1 for row in rows)
+        ),
+        "one token in each sentence": longest == 1 and len(rows) > 2 and tags,
+        "one sentence without a blank line": is_whole and is_wide,
+        "no tag but _": {*tags} == {"_"},
+        f"a tag {part_of_list!r}, part of a list": part_of_list,
+    }
+    if fault := next(filter(faults.get, faults), None) or fault_of(tokens, tags, "token_field"):
         columns = ", ".join(f"{index}: {short_repr(cell)}" for index, cell in enumerate(cells))
         raise ValueError(
             f"{name} must hold sentences of tokens with tags. `token_field` names the column of "
             "the token, `label_field` that of the tag, and `sentence_field` one that changes where "
             f"a sentence begins. Received: {fault}" + (columns and f"; the first row has {columns}")
         )
-    check_heading(name, tokens, tags)
 
 
-def check_heading(name, texts, labels, field="token_field"):
-    """Refuses a first text and its label that surely are the names of columns."""
-    (text, *texts), (label, *labels) = texts or ("",), labels or ("",)
-    counts = collections.Counter(labels)
-    if label in counts or not labels or len(text.split()) != 1:
-        return
+def fault_of(texts, labels, field):
+    """What surely is wrong with texts, or tokens, and their labels: a string, or `None`."""
+    counts, num_texts = collections.Counter(labels), len(set(texts))
+    if num_texts < len(counts) >= max(4, 0.8 * len(labels)):
+        return f"{len(counts):,} labels for {num_texts:,} texts or tokens"
+    (text, *texts), label = texts or [""], next(iter(counts), "")
+    if counts.pop(label, 0) != 1 or not counts or len(text.split()) != 1:
+        return None
     is_heading = all({*re.split(r"[\W_]+", x.lower())} & _HEADINGS for x in (text, label))
-    is_word = len(label) > 1 and not _INTEGER.fullmatch(label)
-    is_of_another_kind = is_word and all(map(_INTEGER.fullmatch, counts))
+    is_number = _INTEGER.fullmatch
+    is_no_number = len(label) > 1 and not is_number(label) and all(map(is_number, counts))
     is_unlike_texts = min(counts.values()) > 1 and all(len(x.split()) > 1 for x in texts)
-    if is_heading or is_of_another_kind or is_unlike_texts:
-        raise ValueError(
-            f"The first line of {name} surely names its columns: give `{field}={text}` and "
-            f"`label_field={label}`, for texts with the format `tsv`. Received: a label {label!r}"
-        )
+    if is_heading or is_no_number or is_unlike_texts:
+        return f"surely the names of columns: give `{field}={text}` and `label_field={label}`"
 
 
-def _is_count(tokens):
-    """Whether tokens are numbers, each the next of the one before, as 1, 2, 3 or 1-1, 1-2."""
-    found = list(map(_INDEX.fullmatch, tokens))
-    numbers = [int(x) for x in tokens if x.isdecimal()] or [int(x[1]) for x in found if x]
-    return all(found) and numbers == list(range(numbers[0], numbers[0] + len(numbers)))
+def _blocks(rows, key):
+    """The rows between blank ones, and where the column `key` has another value, if not a blank."""
+    cells = ("" if key is None else row.cell(key).strip() for row in rows)
+    values = itertools.accumulate(cells, lambda before, new: new or before)
+    groups = itertools.groupby(
+        zip(rows, values, strict=True), key=lambda pair: (pair[0].is_blank(), pair[1])
+    )
+    return [[row for row, _ in pairs] for (is_blank, _), pairs in groups if not is_blank]
 
 
 def _read_rows(path, format, decoding, given):
-    name = input_name(path)
-    with open_text(path) as file:
-        lines = decode_lines(file, name, *decoding, keep_ends=format == "csv")
-        if format == "csv":
-            return [_Row(number, "", cells) for number, cells in csv_rows(lines, name, given)]
-        lines = list(lines)
+    """The rows of a file, without those of -DOCSTART-."""
+    lines = read_lines(path, *decoding, keep_ends=format == "csv")
+    if format == "csv":
+        return [_Row(number, "", row) for number, row in csv_rows(lines, input_name(path), given)]
+    lines = list(lines)
     words = [word for line in lines if not line.startswith("# ") for word in line.split()]
     joint = next((x for x in "|/_" if words and all(x in word for word in words)), None)
     if joint and any(" " in line.strip() for line in lines):
@@ -199,25 +195,12 @@ def _read_rows(path, format, decoding, given):
         else re.findall("[^ ]+", line)
         for line in lines
     )
-    return list(map(_Row, itertools.count(1), lines, cells))
+    rows = map(_Row, itertools.count(1), lines, cells)
+    return [row for row in rows if row.cells[:1] != ["-DOCSTART-"]]
 
 
-def _column(argument, field, names, default):
-    """The number of the column that a field names."""
-    if field is None:
-        return default
-    index = column_of(str(field).lower(), names)
-    if index is None and not _INTEGER.fullmatch(str(field)):
-        raise ValueError(
-            f"`{argument}` must be the number of a column, from 0, or from -1 at the end, or its "
-            f"name in the first line. Received: {argument}={field!r}, and {short_repr(names)}"
-        )
-    return int(field) if index is None else index
-
-
-def _split(block, column):
-    """Parts of a block of rows, where a column has another value than before, if not a blank."""
-    cells = (row.cell(column).strip() for row in block)
-    values = itertools.accumulate(cells, lambda before, new: new or before)
-    for _, part in itertools.groupby(zip(values, block, strict=True), key=lambda pair: pair[0]):
-        yield [row for _, row in part]
+def _is_count(tokens):
+    """Whether tokens are numbers, each the next of the one before, as 1, 2, 3 or 1-1, 1-2."""
+    found = list(map(_INDEX.fullmatch, tokens))
+    numbers = [int(x) for x in tokens if x.isdecimal()] or [int(x[1]) for x in found if x]
+    return all(found) and numbers == list(range(numbers[0], numbers[0] + len(numbers)))

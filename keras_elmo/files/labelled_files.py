@@ -5,22 +5,24 @@ import os
 import pathlib
 
 from keras_elmo.checks import short_repr
-from keras_elmo.files.columns import Sentence, check_heading, check_sentences, read_columns
+from keras_elmo.files.columns import Sentence, check_sentences, fault_of, read_columns
 from keras_elmo.files.records import (
     Fields,
+    Records,
     Words,
     as_list,
     as_token,
-    decode_records,
     format_by_name,
     suffix_of,
 )
 from keras_elmo.files.spans import as_spans, read_brat, read_pubtator, sentences_of
-from keras_elmo.files.text_files import input_name, open_text, read_lines
+from keras_elmo.files.text_files import input_name, read_lines
 
-TAG_COLUMNS = ("upos", "xpos", "deprel")  # the columns of CoNLL-U that hold a tag for each word
 _SUFFIXES = {".conllu": "conllu", ".conllup": "conllu", ".ann": "brat", ".pubtator": "pubtator"}
 _SPANS = {"brat": read_brat, "pubtator": read_pubtator}
+# With which option the tokens of a format are named. Other formats take each, or neither.
+_WAYS = dict.fromkeys(("jsonl", "fasta"), ["field"]) | dict.fromkeys(_SPANS, ["neither"])
+_WAYS |= {"csv": ["field", "token_field"], "conllu": ["token_field", "neither"]}
 
 
 def read_texts(path, field=None, label_field=None, format=None, encoding="utf-8", errors="strict"):
@@ -30,8 +32,7 @@ def read_texts(path, field=None, label_field=None, format=None, encoding="utf-8"
         path: a file with a text, a tab and its label on each line; or with `field` a file of JSON
             Lines, CSV or TSV. `*.gz` is decompressed, and `-` is standard input.
         field, label_field: strings. The names of the fields that are the text and its label, or the
-            numbers of columns, from 0, in a file without names. A text that is a list of tokens
-            becomes a string with spaces between them.
+            numbers of columns, from 0, in a file without names. Spaces join a list of tokens.
         format: `"jsonl"`, `"csv"` or `"tsv"`. `None`: by the name of the file.
         encoding, errors: `errors` is `"strict"`, or `"replace"` for what cannot be decoded.
     """
@@ -40,33 +41,38 @@ def read_texts(path, field=None, label_field=None, format=None, encoding="utf-8"
         if field is None and not record.text.strip():
             continue  # a blank line
         text, *row = record.text.split("\t") if field is None else [record.line, *record.kept]
-        if len(row) != 1:
-            hint = "" if row or ";" not in text else "Semicolons do not separate them. "
+        if not (label := _as_label(row[0]) if len(row) == 1 else ""):
             raise ValueError(
-                f"Each line of {name} must hold a text, a tab and a label. {hint}For other columns "
-                "put their names into the first line, and give `field` and `label_field`. "
-                f"Received: line {record.line_number:,}, {short_repr(record.text)}"
-            )
-        if not (label := _as_label(row[0])):
-            raise ValueError(
-                f"Each text of {name} must have a label, a word or an integer. Received: line "
-                f"{record.line_number:,}, with {short_repr(row[0]) if row[0] else 'an empty label'}"
+                f"Each line of {name} must hold a text, a tab (no semicolon) and a label, a word "
+                "or an integer. For other columns put their names into the first line, and give "
+                f"`field` and `label_field`. Received: line {record.line_number:,}, "
+                f"{short_repr(text)} with {short_repr(row)}"
             )
         texts.append(text)
         labels.append(label)
-    if not texts:
-        raise ValueError(f"{name} must hold texts with labels. Received: blank lines only")
-    check_heading(name, texts, labels, "field")
-    if len(set(texts)) < len(set(labels)) >= 0.8 * len(labels):
+    if fault := fault_of(texts, labels, "field") if texts else "blank lines only":
         raise ValueError(
-            f"The labels of {name} must be fewer than its texts; `field=1` and `label_field=0`, "
-            "with `format=tsv`, read a text in the second column. "
-            f"Received: {len(set(labels)):,} labels for {len(set(texts)):,} texts"
+            f"{name} must hold texts with labels. `field` and `label_field` name their columns, "
+            f"as `field=1` and `label_field=0` with `format=tsv`. Received: {fault}"
         )
     return texts, labels
 
 
-def read_tagged(
+def read_tagged(path, *args, **kwargs):
+    """Reads sentences as tokens, and their tags: a pair of lists, with a list for each sentence.
+
+    The arguments are those of `read_sentences`.
+    """
+    found = read_sentences(path, *args, **kwargs)
+    if not (pairs := [row[:2] for row in found if row.tokens]):
+        raise ValueError(
+            f"{input_name(path)} must hold tokens with tags. Received: blank lines only"
+        )
+    sentences, tags = map(list, zip(*pairs, strict=True))
+    return sentences, tags
+
+
+def read_sentences(
     path,
     field=None,
     label_field=None,
@@ -76,75 +82,53 @@ def read_tagged(
     token_field=None,
     sentence_field=None,
     tokenizer=None,
+    has_tags=True,
 ):
-    """Reads sentences as tokens, and their tags: a pair of lists, with a list for each sentence.
+    """Reads a list of `Sentence`s; of a file with a token a line also the parts without tokens.
 
     Args:
-        path: a file in the format of CoNLL: one token a line, its columns with tabs or spaces
-            between them, and a blank line after each sentence; `*.conllu`; a CSV file with a token
-            a row; or with `field` a file of JSON Lines, CSV or TSV; or a file of brat, `*.ann`
-            beside `*.txt`, or a folder of them; or `*.pubtator`.
-        field, label_field: strings. The names of the fields with the tokens and their tags: lists,
-            or strings with spaces between; or with a text and its spans, as doccano, Prodigy and
-            spaCy write them. With a token a line, `label_field` is the column of the tag: its
-            number, from 0, or from -1 at the end, which is the default; or its name, if the first
-            line names the columns.
+        path: a file of CoNLL: a token a line, its columns with tabs or spaces between them, and a
+            blank line after each sentence; `*.conllu`; a CSV file with a token a row; or with
+            `field` a file of JSON Lines, CSV or TSV; or of brat (`*.ann` beside `*.txt`, or a
+            folder of them) or PubTator.
+        field, label_field: strings. The names of the fields with the tokens and their tags, or with
+            a text and its spans. With a token a line, `label_field` is the column of the tag: its
+            number, from 0, or from -1 at the end (the default), or its name in the first line; of
+            CoNLL-U it is `"upos"` (the default), `"xpos"` or `"deprel"`.
         format: `"conll"`, `"conllu"`, `"brat"`, `"pubtator"`, or see `read_texts`, also for
             `encoding` and `errors`.
-        token_field: with a token a line, the column of the token (`None`: the first), a number or a
-            name.
-        sentence_field: the same for a column whose value, where it is not blank and another one
-            than before, begins a sentence, as in CSV files without blank lines.
+        token_field: with a token a line, the column of the token (`None`: the first).
+        sentence_field: the column whose value changes where a sentence begins.
         tokenizer: an object such as `keras_elmo.TreebankTokenizer()`, which splits the texts of
-            files with spans. Their lines are sentences, and their tags BIO, see
-            `keras_elmo.tasks.tags_of_spans`; a warning counts the spans that it reports.
+            files with spans, see `keras_elmo.tasks.tags_of_spans`.
+        has_tags: `False` reads a token a line without its tag.
 
-    Of CoNLL-U, `label_field` is `"upos"` (the default), `"xpos"` or `"deprel"`; words of several
-    tokens (`1-2`) and empty nodes (`1.1`) are left out. A space within a word becomes a no-break
-    space, so that the word stays one token wherever a text is split.
-
-    Columns are also named by the line `# global.columns` of CoNLL-U Plus. Where each word of a line
-    has its tag, as in `Ada|B-PER met|O`, a line is a sentence.
+    A space within a word becomes a no-break space: the word stays one token where a text is split.
 
     Before the tokens of a sentence, CoNLL may have comments. A line that begins with `#` is one if
     it has another number of columns than the file's tokens, or begins with `# ` and has a tag that
     the other lines do not have. (Lines such as `# O` are tokens.)
     """
-    fields = dict(token_field=token_field, label_field=label_field, sentence_field=sentence_field)
-    found = read_sentences(path, field, fields, format, (encoding, errors), tokenizer)
-    if not (pairs := [row[:2] for row in found if row.tokens]):
-        raise ValueError(
-            f"{input_name(path)} must hold tokens with tags. Received: blank lines only"
-        )
-    sentences, tags = map(list, zip(*pairs, strict=True))
-    return sentences, tags
-
-
-def read_sentences(path, field, fields, format, decoding, tokenizer=None, has_tags=True):
-    """The `Sentence`s of a file, see `read_tagged`; of a file with a token a line also the parts
-    without tokens, and, if not `has_tags`, tokens without tags. `fields` is a dict of its
-    `token_field`, `label_field` and `sentence_field`, and `decoding` its `encoding` and `errors`.
-    """
     is_brat = os.path.isdir(path) or os.path.exists(os.fspath(path).removesuffix(".txt") + ".ann")
     by_name = "brat" if is_brat else _SUFFIXES.get(suffix_of(path)) or format_by_name(path)
-    name, format, label_field = input_name(path), format or by_name, fields["label_field"]
-    has_columns = (fields["token_field"], fields["sentence_field"]) != (None, None)
-    is_record = format in ("jsonl", "fasta", *_SPANS) or (format == "csv" and not has_columns)
-    is_alone = has_columns or format in ("conllu", *_SPANS)
-    if (field is not None and is_alone) or (has_columns and is_record):
+    name, format, decoding = input_name(path), format or by_name, (encoding, errors)
+    given = {
+        "field": field is not None,
+        "token_field": (token_field, sentence_field) != (None,) * 2,
+    }
+    way = " and ".join(filter(given.get, given)) or "neither"
+    if way not in _WAYS.get(format, ["field", "token_field", "neither"]):
         raise ValueError(
-            "With `token_field` each token must be a line of CoNLL or a row of CSV; CoNLL-U, brat "
-            f"and PubTator must be read without `field`. Received: field={field}"
+            f"`field` must name the field of {name} with the tokens of a sentence, or "
+            "`token_field` that of one token: each token must then be a line of CoNLL or a row of "
+            "CSV. CoNLL-U, brat and PubTator must be read without `field`. "
+            f"Received: {way}, with the format {format}"
         )
     if format in _SPANS:
         return sentences_of(_SPANS[format](path, *decoding), name, tokenizer)
-    if field is None and not is_record:
-        return read_columns(path, format, decoding, fields, has_tags)
     if field is None:
-        raise ValueError(
-            f"`field` must name the field of {name} with the tokens of a sentence; or "
-            "`token_field` that of one token, if each has a row. Received: neither"
-        )
+        fields = token_field, label_field, sentence_field
+        return read_columns(path, format, decoding, fields, has_tags)
     records = list(_read_records(path, field, label_field, format, *decoding))
     spans = [as_spans(record.kept[0]) for record in records]
     if None not in spans and any(spans):
@@ -152,8 +136,8 @@ def read_sentences(path, field, fields, format, decoding, tokenizer=None, has_ta
         texts = (record.text for record in records)
         return sentences_of(zip(places, texts, spans, strict=True), name, tokenizer)
     sentences = [_sentence(record, name, field, label_field) for record in records]
-    has_lists = any(isinstance(record.text, list) for record in records)
-    check_sentences(name, sentences, max_words=None if has_lists else 1)
+    if all(isinstance(record.text, str) for record in records):
+        check_sentences(name, sentences)
     return sentences
 
 
@@ -207,8 +191,7 @@ def _read_records(path, field, label_field, format, encoding, errors):
         fields = Fields(format="text" if (format or suffix_of(path)[1:]) == "tsv" else format)
     else:
         fields = Fields(str(field), [str(label_field)], format)
-    with open_text(path) as file:
-        yield from decode_records(file, input_name(path), encoding, errors, fields)
+    return (record for _, record in Records([path], encoding, errors, fields).read())
 
 
 def _as_label(value):

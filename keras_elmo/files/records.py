@@ -1,12 +1,11 @@
 """Records: the sentences of text files, each a line, or a field of JSON Lines, CSV, TSV or FASTA.
 
-A file of JSON Lines holds an object on each line; a JSON array of objects is read, too, and spaCy's
-pairs of a text and an object, where the text becomes the field `text`. CSV and TSV
-hold the names of their columns in the first line; without names, a field is the number of a column,
-from 0. CSV is what Python's `csv` reads: a field in quotes may hold commas and ends of lines, which
-stay as they are. Semicolons, or tabs, separate its fields if the first line then has the columns.
-TSV has no quotes. Blank lines, and rows whose fields are all blank, are not records. A text may be
-a list of tokens, also in a cell of a table.
+JSON Lines hold an object on each line. A JSON array of objects is read, too, and spaCy's pairs of a
+text, which becomes the field `text`, and an object. CSV is what Python's `csv` reads; semicolons or
+tabs separate its fields if the first line then has the columns. TSV has no quotes. The first line
+of both names the columns; without names, fields are the numbers of columns, from 0. Blank lines,
+and rows whose fields are all blank, are not records. A text may be a list of tokens, also in a
+cell.
 
 A record of FASTA is a line `>id description` and the lines of a sequence, which are joined; its
 fields are `id`, `description` and `sequence`. A line that begins with `;` is a comment. Blanks and
@@ -49,18 +48,11 @@ def format_by_name(path):
 
 @dataclasses.dataclass(frozen=True)
 class Fields:
-    """What is read of each record.
+    """What is read of each record."""
 
-    Args:
-        field: str. The name of the field that is the text. `None`: each line is a text, or of FASTA
-            each sequence.
-        keep: list of the names of fields whose values are kept beside the text.
-        format: one of `FORMATS`. `None`: that of the file's name, see `_SUFFIXES`, or text.
-    """
-
-    field: str | None = None
-    keep: tuple = ()
-    format: str | None = None
+    field: str | None = None  # which is the text; `None`: each line, or of FASTA each sequence
+    keep: tuple = ()  # the fields whose values are kept beside the text
+    format: str | None = None  # one of `FORMATS`; `None`: that of the file's name, or text
 
     def __post_init__(self):
         check_choice((None, *FORMATS), format=self.format)
@@ -79,15 +71,11 @@ class Fields:
                 f"`format` must be one of {', '.join(FORMATS)}. Convert {path} to one of them, as "
                 f"the page on files of labels shows. Received: {suffix_of(path)}"
             )
-        if format not in ("text", "fasta") and self.field is None:
+        if format != "fasta" and (format == "text") != (self.field is None):
             raise ValueError(
-                f"`field` must name the field of {path} that is the text. Received: no name. "
-                "(`format=text` reads each line as it is.)"
-            )
-        if format == "text" and self.field is not None:
-            raise ValueError(
-                f"With `field`, {path} must be JSON Lines, CSV or TSV, which its name says (as "
-                "*.jsonl, *.csv, *.tsv), or `format`. Received: text"
+                f"`field` must name the field of {path} that is the text, if its name (as *.jsonl, "
+                "*.csv, *.tsv) or `format` says that it has fields; with `format=text` each line "
+                f"is a text. Received: field={self.field} with the format {format}"
             )
         return format
 
@@ -216,14 +204,13 @@ def decode_records(file, name, encoding=None, errors="strict", fields=PLAIN):
             )
         text, *kept = (record[field] for field in names)
         items = as_list(text)
-        if isinstance(items, list) and all(isinstance(item, str) for item in items):
-            text = Words(items)
-        if not all(isinstance(part, str) for part in (text if isinstance(text, list) else [text])):
+        is_tokens = isinstance(items, list) and all(isinstance(item, str) for item in items)
+        if not is_tokens and not isinstance(text, str):
             raise ValueError(
                 f"The field {fields.field!r} of {name} must be a string, or a list of strings, "
                 f"which are tokens. Received: line {line_number:,}, {short_repr(text)}"
             )
-        yield Record(line_number, text, kept)
+        yield Record(line_number, Words(items) if is_tokens else text, kept)
 
 
 def as_token(text):
@@ -252,6 +239,18 @@ def column_of(field, columns):
         return range(len(columns))[int(field)]
 
 
+def columns_of(fields, columns, name):
+    """The indices of the columns that fields name, or are the numbers of, or an error."""
+    indices = [column_of(field, columns) for field in fields]
+    if None in indices:
+        raise ValueError(
+            f"{name} must have a column {fields[indices.index(None)]!r} in its first line, once. "
+            f"Received: {short_repr(columns)}. (`format` says what separates them. Columns without "
+            "names have numbers, from 0.)"
+        )
+    return indices
+
+
 # Each of these yields pairs: the number of a record's first line, and its fields.
 
 
@@ -267,14 +266,14 @@ def _json_records(lines, name):
             if "\\ud" in line.lower():  # Half of a surrogate pair is not text.
                 json.dumps(found, ensure_ascii=False).encode()
             found = list(map(_as_object, found)) if isinstance(found, list) else [found]
-            fault = None if all(isinstance(x, dict) for x in found) else "it is not an object"
+            if not all(isinstance(record, dict) for record in found):
+                raise ValueError("it is not an object")
         except (ValueError, RecursionError) as error:
-            fault = getattr(error, "msg", error)
-        if fault:
             raise ValueError(
                 f"{name} must hold JSON objects, one on each line, or in an array. Received: line "
-                f"{line_number:,}, {short_repr(line)}, which cannot be read ({fault})"
-            )
+                f"{line_number:,}, {short_repr(line)}, which cannot be read "
+                f"({getattr(error, 'msg', error)})"
+            ) from None
         yield from ((line_number, record) for record in found)
 
 
@@ -285,44 +284,46 @@ def _as_object(value):
 
 
 def _fasta_records(lines, name):
-    first, header, parts, ids, doubts = 0, None, [], set(), {}
-    for line_number, line in enumerate(itertools.chain(lines, [">"]), start=1):
-        if line.startswith(">"):
-            if header is not None:
-                key, description, *_ = [*header.split(None, 1), "", ""]
-                sequence = "".join(parts)
-                if not sequence or key in ids:
-                    rule = "Each record of FASTA should have letters, and an id of its own"
-                    doubts.setdefault(rule, f"line {first:,}, {short_repr(header)}")
-                ids.add(key)
-                yield first, {"id": key, "description": description, "sequence": sequence}
-            first, header, parts = line_number, line[1:].strip(), []
-        elif header is None and line.strip() and not line.startswith(";"):
+    index, ids, doubts = 0, set(), {}
+
+    def index_of(numbered_line):
+        """The number of the record of a line, from 1."""
+        nonlocal index
+        index += numbered_line[1].startswith(">")
+        return index
+
+    lines = (x for x in enumerate(lines, start=1) if x[1].strip() and not x[1].startswith(";"))
+    for _, ((first, header), *rows) in itertools.groupby(lines, index_of):
+        if not header.startswith(">"):
             raise ValueError(
                 f"{name} must be FASTA, which begins with a line >id; with the format `text` each "
-                f"line is a text. Received: line {line_number:,}, {short_repr(line)}"
+                f"line is a text. Received: line {first:,}, {short_repr(header)}"
             )
-        elif not line.startswith(";"):
-            parts.append(_NO_LETTER.sub("", line))
-            if not _LETTERS.fullmatch(parts[-1]):
+        key, description, *_ = [*header[1:].strip().split(None, 1), "", ""]
+        parts = [_NO_LETTER.sub("", line) for _, line in rows]
+        if not any(parts) or key in ids:
+            rule = "Each record of FASTA should have letters, and an id of its own"
+            doubts.setdefault(rule, (first, header[1:].strip()))
+        for row, part in zip(rows, parts, strict=True):
+            if not _LETTERS.fullmatch(part):
                 rule = "Sequences should be capitals A-Z, as models of proteins have seen"
-                doubts.setdefault(rule, f"line {line_number:,}, {short_repr(line)}")
-    for rule, received in doubts.items():
-        warn(f"{rule}. Received: {name}, {received}, which is taken as it is")
+                doubts.setdefault(rule, row)
+        ids.add(key)
+        yield first, {"id": key, "description": description, "sequence": "".join(parts)}
+    for rule, (line_number, line) in doubts.items():
+        received = f"{name}, line {line_number:,}, {short_repr(line)}"
+        warn(f"{rule}. Received: {received}, which is taken as it is")
 
 
 def _table_records(rows, name, names):
-    rows = ((line_number, row) for line_number, row in rows if any(map(str.strip, row)))
-    first, columns = next(rows, (0, []))
-    indices = [column_of(field, columns) for field in names] if columns else []
-    if None in indices:
-        raise ValueError(
-            f"{name} must have a column {names[indices.index(None)]!r} in its first line, once. "
-            f"Received: {short_repr(columns)}. (`format` says what separates them.)"
-        )
-    if not set(names) & set(columns):  # Numbers name the columns.
-        rows = itertools.chain([(first, columns)] if columns else [], rows)
+    columns = None
     for line_number, row in rows:
+        if not any(map(str.strip, row)):
+            continue
+        if columns is None:
+            columns, indices = row, columns_of(names, row, name)
+            if set(names) & set(columns):
+                continue  # Otherwise numbers name the columns.
         if len(row) != len(columns):
             raise ValueError(
                 f"Each row of {name} must have the {len(columns)} fields that its first line "

@@ -152,20 +152,17 @@ def decode_lines(file, name, encoding=None, errors="strict", keep_ends=False):
             if line_number == 1:
                 line = line.removeprefix("\ufeff")  # a byte-order mark
             if _FAULT in line:
-                _refuse_undecodable(name, encoding, line_number, line)
+                remedy = (
+                    'Name its encoding with `encoding` (as latin-1), or pass `errors="replace"`'
+                )
+                if encoding is None:
+                    remedy = "Convert the file first, as with `iconv -f latin1 -t utf-8`"
+                line = line.replace(_FAULT, "\N{REPLACEMENT CHARACTER}")
+                raise ValueError(
+                    f"{name} must be {encoding or 'UTF-8'}, and is not. "
+                    f"Received: line {line_number:,}: {short_repr(line)}. {remedy}"
+                )
             yield line
     finally:
         with contextlib.suppress(ValueError):  # The file is closed already.
             text.detach()  # else it would close the file
-
-
-def _refuse_undecodable(name, encoding, line_number, line):
-    line = line.replace(_FAULT, "\N{REPLACEMENT CHARACTER}")
-    if encoding is None:
-        remedy = "Convert the file first, as with `iconv -f latin1 -t utf-8`"
-    else:
-        remedy = 'Name its encoding with `encoding` (as latin-1), or pass `errors="replace"`'
-    raise ValueError(
-        f"{name} must be {encoding or 'UTF-8'}, and is not. "
-        f"Received: line {line_number:,}: {short_repr(line)}. {remedy}"
-    )

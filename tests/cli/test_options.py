@@ -10,7 +10,7 @@ from scripts import load_script
 from keras_elmo import ElmoConfig, export_saved_model, export_tflite, training
 from keras_elmo.corpora import run, shards
 from keras_elmo.export import saved_model
-from keras_elmo.files import labelled_files, records
+from keras_elmo.files import records
 from keras_elmo.models import kernel_rounding
 from keras_elmo.sources.names import GROUPS, PRESETS, all_names
 from keras_elmo.text import whitespace_tokenizer
@@ -117,7 +117,6 @@ def test_the_choices():
     assert [*typed.MODELS] == [*all_names(), *all_names(GROUPS[1])]
     assert typed.TOKENIZERS == tuple(TOKENIZERS)
     assert typed.FORMATS == records.FORMATS
-    assert typed.TAG_COLUMNS == tuple(labelled_files.TAG_COLUMNS)
     found = {
         f"{parser.prog.removeprefix('keras-elmo ')} {action.option_strings[-1]}": action
         for parser in parsers(make_parser())

@@ -1,5 +1,7 @@
 """Files with a token a line in the layouts that people have, and what surely is none."""
 
+import gzip
+
 import pytest
 
 from keras_elmo.files.labelled_files import read_sentences, read_tagged
@@ -11,14 +13,12 @@ PLUS = "# global.columns = ID FORM NER:TAG\n# x\n1\tAda\tB-PER\n2\tmet\tO\n\n1\t
 KAGGLE = "#,Word,POS,Tag\nS 1,Ada,NN,B-PER\n,met,V,O\nS 2,Oslo,NN,B-LOC\n"
 WEBANNO = "#T_SP=x\n\n\n#Text=Ada met Oslo x\n1-1\t0-3\tAda\tB-PER\t\n1-2\t4-7\tmet\tO\t\n\n"
 SENTENCE = ("Word", "Tag", "#")
-FIELDS = dict.fromkeys(("token_field", "label_field", "sentence_field"))
-DEFAULTS = (None, FIELDS, None, ("utf-8", "strict"))  # of `read_sentences`
 
 
 def write(tmp_path, name, text):
-    path = tmp_path / name
-    path.write_text(text, "utf-8", newline="")
-    return str(path)
+    data = text.encode()
+    (tmp_path / name).write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+    return str(tmp_path / name)
 
 
 def read(path, token_field=None, label_field=None, sentence_field=None, **options):
@@ -26,9 +26,17 @@ def read(path, token_field=None, label_field=None, sentence_field=None, **option
     return read_tagged(path, label_field=label_field, **fields, **options)
 
 
+def conllu(index, word, upos="_", xpos="_"):
+    return f"{index}\t{word}\t_\t{upos}\t{xpos}\t_\t_\troot\t_\tSpaceAfter=No"
+
+
 @pytest.mark.parametrize(
     ("name", "text", "fields"),
     [
+        ("a.txt", "Ada B-PER\nmet O\n\nOslo B-LOC\n", ()),
+        ("a.conll", "-DOCSTART- -X- O\n\nAda X B-PER\nmet X O\n\n\n\nOslo X B-LOC\n\n", ()),
+        ("a.tsv.gz", "\ufeffAda\tB-PER\r\nmet\tO\r\n\r\nOslo\tB-LOC", ()),
+        ("a.conll", "Ada B-PER 1\nmet O 2\n\nOslo B-LOC 3\n", (None, "1")),
         ("a.iob2", IDS + "1\tOslo\tB-LOC\ty\n", (1, 2)),
         ("a.tsv", IDS.replace("# text =", "#\thttp://") + "1\tOslo\tB-LOC\ty\n", ("1", "2")),
         ("a.gold_conll", ONTONOTES + "\n#end document\n", (3, "4")),
@@ -44,6 +52,10 @@ def read(path, token_field=None, label_field=None, sentence_field=None, **option
         ("a.tsv", "Ada\tB-PER\t\nmet\tO\t\n\nOslo\tB-LOC\t\n", ()),
         ("a.txt", "Ada\tB-PER\rmet\tO\r\rOslo\tB-LOC\r", ()),
         ("a.txt", "Ada\tB-PER\r\r\nmet\tO\r\r\n\r\r\nOslo\tB-LOC\r\r\n", ()),
+        # Comments
+        ("a.conll", "# sent_id = 1\n# newpar\nAda B-PER\nmet O\n\n# text = x\nOslo B-LOC", ()),
+        ("a.conll", "# id 1\tx=en\nAda _ B-PER\nmet _ O\n\n# id 2\tx=en\nOslo _ B-LOC", ()),
+        ("a.tsv", "# id 1\tx=en\nAda\tB-PER\nmet\tO\n\n# id\tx\nOslo\tB-LOC\n\n# end", ()),
     ],
 )
 def test_the_column_of_the_token(tmp_path, name, text, fields):
@@ -57,16 +69,21 @@ def test_the_column_of_the_token(tmp_path, name, text, fields):
         ("a.tsv", "1 a X\n2 b Y\n\n3 a X\n", (), "tokens that count; .* 0: '1', 1: 'a', 2: 'X'"),
         ("a.tsv", WEBANNO, (), "tokens that count"),
         ("a.conll", ONTONOTES, (), "the same token throughout"),
-        ("a.conll", IDS.replace("\tx", "\t_"), (1,), "`label_field` that .* no tag but _"),
+        ("a.conllu", conllu(1, "a"), (None, "xpos"), "`label_field` that .* no tag but _"),
         ("a.csv", KAGGLE, ("Word", "Tag"), "`sentence_field` one that .* one sentence without a"),
         ("a.txt", "Ada O\n\nmet O\n\nOslo O\n", (), "one token in each sentence"),
         ("a.txt", "Ada ['O',\nmet 'O']\n", (), r"a tag \"\['O',\", part of a list"),
-        ("a.txt", "ham\ta b\nspam\ta c\nham\ta\nham\tc\n", (), "more tags than tokens"),
+        ("a.txt", "ham\ta b\nspam\ta c\nham\ta\nham\tc\n", (), "4 labels for 2 texts or tokens"),
         ("a.tsv", "Word\tNE-TAG\nAda\tO\nmet\tO\n", (), "give `token_field=Word` and `label_fie"),
-        ("a.csv", KAGGLE, (1, 3, 0), "first line .* surely .*: give `token_field=Word` and"),
-        ("a.csv", KAGGLE, ("word", "Taag", "#"), "`label_field` must be the number .* its name"),
+        ("a.csv", KAGGLE, (1, 3, 0), "surely the names of columns: give `token_field=Word` and"),
+        ("a.csv", KAGGLE, ("word", "Taag", "#"), "must have a column 'taag' in its first line"),
+        ("a.conllu", conllu(1, "a", "X"), (None, "case"), "must have a column 'case'"),
+        ("a.conll", "Ada NNP B-PER\n", (None, "3"), "Received: line 1, 'Ada NNP B-PER'"),
         ("a.txt", "Ada met Oslo .\nShe did .\n", (), "line 2, .* 3 columns in a sentence of 4"),
-        ("a.jsonl", "{}", ("x",), "each token must be a line of CoNLL or a row"),
+        ("a.conllu", "# text\n1\ta\tNOUN\n", (), "line 2, .* with 3 columns in a sentence of 10"),
+        ("a.jsonl", "{}", ("x",), "each token must then be a line of CoNLL or a row of CSV"),
+        ("a.conll", "# id = 1\n", (), "tokens with tags. Received: blank lines only"),
+        ("a.conllu", "", (), "blank lines only"),
     ],
 )  # fmt: skip
 def test_what_surely_is_no_sentence_is_refused(tmp_path, name, text, fields, message):
@@ -82,6 +99,11 @@ def test_what_surely_is_no_sentence_is_refused(tmp_path, name, text, fields, mes
         "Word NN\nAda NN\nTag NN\n",  # no heading
         "A B_X\nb_c O\n",  # a joint in some cells
         ", ,\n' ''\n[ -LRB-\n] [PAD]\n",  # signs of lists as tags
+        # Tokens that begin with a hash. Comments stand before the tokens.
+        "# O\nfun B-X\n\na O\n# O\n",
+        "#\tO\n#\tB-X\n",
+        "#fun B-X\nis O\n",
+        "a DT\n# newpar\n",
     ],
 )
 def test_what_only_looks_alike_is_read(tmp_path, text):
@@ -90,24 +112,41 @@ def test_what_only_looks_alike_is_read(tmp_path, text):
     assert [list(zip(*row, strict=True)) for row in zip(*found, strict=True)] == pairs
 
 
-def test_a_blank_word_is_a_no_break_space(tmp_path):
-    path = write(tmp_path, "a.conll", "\u00a0\tX\n10 000\tY\n")
-    assert read(path) == ([["\u00a0", "10\u00a0000"]], [["X", "Y"]])
+@pytest.mark.parametrize(
+    ("text", "sentences"),
+    [
+        ("# 1\tNN\n\na\tNN\n", [["#\u00a01"], ["a"]]),
+        ("# B-NP\n1 B-NP\n\n# id\nof B-PP", [["#", "1"], ["of"]]),
+        ("\u00a0\tX\n10 000\tY\n", [["\u00a0", "10\u00a0000"]]),
+    ],
+)
+def test_a_token_may_begin_with_a_hash_or_hold_spaces(tmp_path, text, sentences):
+    assert read(write(tmp_path, "a.conll", text))[0] == sentences
 
 
 def test_lines_without_tags(tmp_path):
     path = write(tmp_path, "a.conll", "# id x\nfun\n#fun\n\nfun\n")
-    found = read_sentences(path, *DEFAULTS, has_tags=False)
+    found = read_sentences(path, has_tags=False)
     assert [sentence.tokens for sentence in found] == [["fun", "#fun"], ["fun"]]
     with pytest.raises(ValueError, match="a token and a tag, or be blank. Received: line 2, 'fun'"):
         read(path)
 
 
-def test_the_lines_of_conllu_take_other_tags(tmp_path):
-    rest = "\t_" * 5 + "\tSpaceAfter=No"
-    lines = ["# text = Ad's", f"1-2\tAd's\t_\t_{rest}", f"1\tAd\t_\t_{rest}"]
-    lines += [f"2\t's\t_\t_{rest}", f"2.1\tx\t_\t_{rest}", "", "# end"]
+def test_conllu(tmp_path):
+    """Ranges, empty nodes and comments are no tokens. The lines take other tags."""
+    lines = ["# text = don't 10 000", conllu("1-2", "don't"), conllu(1, "do", "AUX", "VB")]
+    lines += [conllu(2, "n't", "PART", "RB"), conllu("2.1", "x", "VERB")]
+    lines += [conllu(3, "10 000", "NUM", "CD"), "", "", "# a comment alone", ""]
+    lines.append(conllu(1, "Go", "VERB", "VB"))  # no blank line after it
     path = write(tmp_path, "a.conllu", "\n".join(lines))
-    first, last = read_sentences(path, *DEFAULTS, has_tags=False)
-    lines[2:4] = f"1\tAd\t_\tX{rest}", f"2\t's\t_\tY{rest}"
-    assert [*first.with_tags(["X", "Y"]), "", *last.with_tags([])] == lines
+    sentences = [["do", "n't", "10\u00a0000"], ["Go"]]
+    assert read(path) == (sentences, [["AUX", "PART", "NUM"], ["VERB"]])
+    assert read(path, None, "xpos") == (sentences, [["VB", "RB", "CD"], ["VB"]])
+    first, alone, last = read_sentences(path, has_tags=False)
+    lines[2:4] = conllu(1, "do", "X", "VB"), conllu(2, "n't", "Y", "RB")
+    lines[5], lines[-1] = conllu(3, "10 000", "Z", "CD"), conllu(1, "Go", "X", "VB")
+    assert [sentence.tokens for sentence in (first, alone, last)] == [sentences[0], [], ["Go"]]
+    found = [*first.with_tags("XYZ"), "", "", *alone.with_tags([]), "", *last.with_tags(["X"])]
+    assert found == lines
+    path = write(tmp_path, "a.conllu", "\ufeff" + "\r\n".join(lines) + "\r\n\r\n")
+    assert read(path, None, "deprel") == (sentences, [["root"] * 3, ["root"]])

@@ -70,7 +70,7 @@ def test_doubtful_sequences_are_taken_with_a_warning_of_each_kind():
         ("GG", "x"),
         ("", "y"),
     ]
-    letters, ids = (str(warning.message) for warning in found)
+    ids, letters = sorted(str(warning.message) for warning in found)
     assert "capitals A-Z" in letters and "a.fasta, line 2, 'Mk-t', which is taken" in letters
     assert "an id of its own" in ids and "a.fasta, line 6, 'x'" in ids
 
@@ -120,7 +120,7 @@ def test_the_format_is_the_name_or_what_is_said():
         ("a.csv", 'text,id\na,1\n"b,2\nc,3\n', "doubled (\"\"). Received: line 3, unexpected end"),
         ("a.csv", 'text,id\n"a" b,1\n', "Received: line 2, ',' expected after '\"'"),
         ("a.tsv", "text,id\na,1\n", "Received: ['text,id']. (`format` says what separates"),
-        ("a.txt", "a", "With `field`, a.txt must be JSON Lines, CSV or TSV, which its name says"),
+        ("a.txt", "a", "`field` must name the field of a.txt that is the text, if its name"),
     ],
     ids=range(18),
 )  # fmt: skip
@@ -204,7 +204,7 @@ def test_faults_of_files_are_found_in_the_first_reading(folder):
     assert Records(["a.txt"], "ascii", "replace").count() == 1
     with pytest.raises(FileNotFoundError):  # before the reading
         Records(["b.txt", "nothing.txt"])
-    with pytest.raises(ValueError, match="With `field`, standard input must be"):
+    with pytest.raises(ValueError, match="`field` must name the field of standard input"):
         Records(["-"], fields=KEPT)
 
 

@@ -100,20 +100,18 @@ def _add_label_arguments(parser):
 def _batches(options):
     """Pairs: a list of texts, or of lists of tokens; and the `Sentence` of each, or `None`."""
     from keras_elmo.files.labelled_files import read_sentences
-    from keras_elmo.files.records import Words, as_token, suffix_of
+    from keras_elmo.files.records import as_tokens, suffix_of
 
     has_columns = (options.token_field, options.sentence_field) != (None, None)
-    if (
-        has_columns
-        or (options.format or suffix_of(options.file)[1:].removesuffix("p")) in TASK.formats
-    ):
+    format = options.format or suffix_of(options.file)[1:].removesuffix("p")
+    if has_columns or format in TASK.formats:
         found = read_sentences(options.file, **TASK.reading(options), has_tags=False)
         found = [row for row in found if row.tokens or (row.lines and not options.entities)]
         yield [sentence.tokens for sentence in found], found
         return
     for records in task_steps.batches_of_records(options):
         texts = [record.text for record in records]
-        texts = [x if isinstance(x, str) else Words(map(as_token, x)) for x in texts]
+        texts = [x if isinstance(x, str) else as_tokens(x) for x in texts]
         yield texts, [None] * len(texts)
 
 

@@ -47,13 +47,14 @@ class Task(NamedTuple):
         parser.add_argument("--seed", **INTEGER, default=0, help="(%(default)s)")
         parser.add_shared("--quiet")
 
-    def add_evaluate_arguments(self, parser):
-        self._add_file(parser, "file")
-        self._add_model(parser)
+    def add_evaluate_arguments(self, parser, has_labels=True):
+        self._add_file(parser, "file", has_labels)
+        help = f"the {self.model}: a *.keras file, a folder of `save_pretrained`, an address"
+        parser.add_shared("--model", metavar="MODEL", help=help + self.packaged)
+        parser.add_shared("--tokenizer", "--encoding", "--errors")
 
     def add_label_arguments(self, parser):
-        self._add_file(parser, "file", has_labels=False)
-        self._add_model(parser)
+        self.add_evaluate_arguments(parser, has_labels=False)
 
     def _add_file(self, parser, name, has_labels=True):
         form = self.form if has_labels else "a text a line, or see --field"
@@ -66,11 +67,6 @@ class Task(NamedTuple):
             parser.add_argument("--label-field", metavar="NAME", help=self.label_form)
         for column, help in self.columns.items():
             parser.add_argument(f"--{column.replace('_', '-')}", metavar="NAME", help=help)
-
-    def _add_model(self, parser):
-        help = f"the {self.model}: a *.keras file, a folder of `save_pretrained`, an address"
-        parser.add_shared("--model", metavar="MODEL", help=help + self.packaged)
-        parser.add_shared("--tokenizer", "--encoding", "--errors")
 
     def reading(self, options):
         """The arguments of the reader that are typed: a dict."""
@@ -169,12 +165,11 @@ def batches_of_records(options):
     found = (record for _, record in records.read())
     for _, group in itertools.groupby(found, lambda record: type(record.text)):
         while batch := list(itertools.islice(group, 1024)):
-            for record in batch:
-                if records.fields.field is None and "\t" in record.text:
-                    raise ValueError(
-                        f"Each line of {input_name(options.file)} must be a text without tabs. If "
-                        "they separate columns, name the one of the text with `field` and the "
-                        "format with `format`. "
-                        f"Received: line {record.line_number:,}, {short_repr(record.text)}"
-                    )
+            with_tabs = (record for record in batch if "\t" in record.text)
+            if options.field is None and (record := next(with_tabs, None)):
+                raise ValueError(
+                    f"Each line of {input_name(options.file)} must be a text without tabs. If they "
+                    "separate columns, name that of the text with `field`, and the format with "
+                    f"`format`. Received: line {record.line_number:,}, {short_repr(record.text)}"
+                )
             yield batch

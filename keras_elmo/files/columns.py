@@ -7,7 +7,7 @@ import statistics
 from typing import NamedTuple
 
 from keras_elmo.checks import short_repr
-from keras_elmo.files.records import Words, as_token, columns_of, csv_rows
+from keras_elmo.files.records import as_tokens, columns_of, csv_rows
 from keras_elmo.files.text_files import input_name, read_lines
 
 _CONLLU = "id form lemma upos xpos feats head deprel deps misc".split()
@@ -15,11 +15,10 @@ _DECLARATION = re.compile(r"#\s*global\.columns\s*=(.*)")  # of CoNLL-U Plus
 _INTEGER = re.compile(r"-?\d{1,9}")
 # The number of a token in its sentence; also of a word of several (1-2), or an empty node (1.1).
 _INDEX = re.compile(r"(?:\d{1,9}[-.])?(\d{1,9})")
-_HEADINGS = (
-    "text sentence word token form review tweet message comment title content "
-    "label class category target sentiment tag ner ne pos upos xpos"
-).split()
-_HEADINGS = {*_HEADINGS, *(f"{word}s" for word in _HEADINGS), "v1", "v2"}
+_HEADING = re.compile(
+    "(text|sentence|word|token|form|review|tweet|message|comment|title|content|label|class|"
+    "category|target|sentiment|tag|ner|ne|pos|upos|xpos)s?|v1|v2"
+)
 _PART_OF_LIST = re.compile(r""".+,$|\[['"]|['"]\]""")
 
 
@@ -103,7 +102,7 @@ def read_columns(path, format, decoding, fields, has_tags=True):
     for block in blocks:
         rows = without(is_comment, block)
         rows = [row for row in rows if not has_indices or row.cells[0].isdecimal()]
-        tokens = Words(as_token(row.cell(token)) for row in rows)
+        tokens = as_tokens(row.cell(token) for row in rows)
         tags = [tag_of(row) for row in rows if has_tags]
         count = len(names if is_conllu else rows[0].cells if rows else ())
         for row, *found in zip(rows, tokens, tags or tokens, strict=True):
@@ -157,11 +156,12 @@ def fault_of(texts, labels, field):
     (text, *texts), label = texts or [""], next(iter(counts), "")
     if counts.pop(label, 0) != 1 or not counts or len(text.split()) != 1:
         return None
-    is_heading = all({*re.split(r"[\W_]+", x.lower())} & _HEADINGS for x in (text, label))
+    parts = [re.split(r"[\W_]+", x.lower()) for x in (text, label)]
+    is_known = all(any(map(_HEADING.fullmatch, words)) for words in parts)
     is_number = _INTEGER.fullmatch
     is_no_number = len(label) > 1 and not is_number(label) and all(map(is_number, counts))
     is_unlike_texts = min(counts.values()) > 1 and all(len(x.split()) > 1 for x in texts)
-    if is_heading or is_no_number or is_unlike_texts:
+    if is_known or is_no_number or is_unlike_texts:
         return f"surely the names of columns: give `{field}={text}` and `label_field={label}`"
 
 

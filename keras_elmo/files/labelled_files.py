@@ -6,15 +6,7 @@ import pathlib
 
 from keras_elmo.checks import short_repr
 from keras_elmo.files.columns import Sentence, check_sentences, fault_of, read_columns
-from keras_elmo.files.records import (
-    Fields,
-    Records,
-    Words,
-    as_list,
-    as_token,
-    format_by_name,
-    suffix_of,
-)
+from keras_elmo.files.records import Fields, Records, as_list, as_tokens, format_by_name, suffix_of
 from keras_elmo.files.spans import as_spans, read_brat, read_pubtator, sentences_of
 from keras_elmo.files.text_files import input_name, read_lines
 
@@ -203,9 +195,9 @@ def _as_label(value):
 
 def _sentence(record, name, field, label_field):
     """The tokens and the tags of a record."""
-    tokens, tags = record.text, as_list(record.kept[0])
-    tokens, tags = (x.split() if isinstance(x, str) else x for x in (tokens, tags))
-    tokens = Words(map(as_token, tokens))
+    texts, tags = record.text, as_list(record.kept[0])
+    texts, tags = (x.split() if isinstance(x, str) else x for x in (texts, tags))
+    tokens = as_tokens(texts)
     tags = list(map(_as_label, tags)) if isinstance(tags, list) else []
     if len(tokens) != len(tags) or not all(tokens) or not all(tags):
         raise ValueError(

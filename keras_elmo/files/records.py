@@ -75,7 +75,7 @@ class Fields:
             raise ValueError(
                 f"`field` must name the field of {path} that is the text, if its name (as *.jsonl, "
                 "*.csv, *.tsv) or `format` says that it has fields; with `format=text` each line "
-                f"is a text. Received: field={self.field} with the format {format}"
+                f"is a text. Received: {self.field or 'no name'}, with the format {format}"
             )
         return format
 
@@ -109,8 +109,6 @@ class Records:
 
     Args:
         paths: list of strings: files, `*.gz` too, or `-` for standard input.
-        encoding, errors: see `decode_lines`.
-        fields: `Fields`.
         lines: list to which an iteration appends the text of each record as a string, or `None`.
 
     Attributes:
@@ -131,9 +129,8 @@ class Records:
         for path in paths:
             if path != "-" and not is_pipe(path):
                 open(path, "rb").close()  # raises Python's own error early
-        self.paths, self.fields = paths, fields
+        self.paths, self.fields, self.lines = paths, fields, lines
         self.encoding, self.errors = encoding, errors
-        self.lines = lines
         self.kept = {field: [] for field in fields.keep}
         self.files = None
 
@@ -213,9 +210,9 @@ def decode_records(file, name, encoding=None, errors="strict", fields=PLAIN):
         yield Record(line_number, Words(items) if is_tokens else text, kept)
 
 
-def as_token(text):
-    """A text as one token: a space within it becomes a no-break space."""
-    return "\u00a0".join(text.split()) or text and "\u00a0"
+def as_tokens(texts):
+    """Texts as one token each: a space within a text becomes a no-break space."""
+    return Words("\u00a0".join(text.split()) or text and "\u00a0" for text in texts)
 
 
 def as_list(cell):

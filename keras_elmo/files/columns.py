@@ -70,12 +70,9 @@ def read_columns(path, format, decoding, fields, has_tags=True):
         rows = list(itertools.dropwhile(_Row.is_blank, rows))
         names = [cell.strip().lower() for row in rows[:1] for cell in row.cells]
         rows, is_table = rows[1:], True
-    defaults = [names.index("form") if "form" in names else 0, 3 if names == _CONLLU else -1, None]
-    fields = (default if x is None else x for x, default in zip(fields, defaults, strict=True))
-    token, label, key = (
-        columns_of([field.lower()], names, name)[0] if isinstance(field, str) else field
-        for field in fields
-    )
+    fields = [columns_of([x.lower()], names, name)[0] if isinstance(x, str) else x for x in fields]
+    usual = [names.index("form") if "form" in names else 0, 3 if names == _CONLLU else -1, None]
+    token, label, key = (y if x is None else x for x, y in zip(fields, usual, strict=True))
     blocks = _blocks(rows, key)
     # Lines that begin with # before the tokens of a sentence are comments, or tokens.
     clear = [row for block in blocks for row in itertools.dropwhile(_Row.has_hash, block)]

@@ -78,15 +78,14 @@ def read_sentences(
 ):
     """Reads a list of `Sentence`s; of a file with a token a line also the parts without tokens.
 
+    The page on files of labels shows the layouts.
+
     Args:
-        path: a file of CoNLL: a token a line, its columns with tabs or spaces between them, and a
-            blank line after each sentence; `*.conllu`; a CSV file with a token a row; or with
-            `field` a file of JSON Lines, CSV or TSV; or of brat (`*.ann` beside `*.txt`, or a
-            folder of them) or PubTator.
+        path: a file, or a folder of brat. By its name it is CoNLL-U, CSV, TSV, JSON Lines, brat or
+            PubTator, and else CoNLL: a token a line, and a blank line after each sentence.
         field, label_field: strings. The names of the fields with the tokens and their tags, or with
             a text and its spans. With a token a line, `label_field` is the column of the tag: its
-            number, from 0, or from -1 at the end (the default), or its name in the first line; of
-            CoNLL-U it is `"upos"` (the default), `"xpos"` or `"deprel"`.
+            number, from 0, or from -1 at the end (the default), or its name in the first line.
         format: `"conll"`, `"conllu"`, `"brat"`, `"pubtator"`, or see `read_texts`, also for
             `encoding` and `errors`.
         token_field: with a token a line, the column of the token (`None`: the first).

@@ -194,18 +194,14 @@ def decode_records(file, name, encoding=None, errors="strict", fields=PLAIN):
         rows = csv_rows(lines, name, names) if format == "csv" else rows
         found = _table_records(rows, name, names)
     for line_number, record in found:
-        if missing := [field for field in names if field not in record]:
-            raise ValueError(
-                f"Each record of {name} must have a field {missing[0]!r}. Received: line "
-                f"{line_number:,}, with {join_names(record) or 'no field'}"
-            )
-        text, *kept = (record[field] for field in names)
+        text, *kept = map(record.get, names)
         items = as_list(text)
         is_tokens = isinstance(items, list) and all(isinstance(item, str) for item in items)
-        if not is_tokens and not isinstance(text, str):
+        if not record.keys() >= set(names) or not (is_tokens or isinstance(text, str)):
             raise ValueError(
-                f"The field {fields.field!r} of {name} must be a string, or a list of strings, "
-                f"which are tokens. Received: line {line_number:,}, {short_repr(text)}"
+                f"Each record of {name} must have the fields {', '.join(names)}. The first must be "
+                "a string, or a list of strings, which are tokens. Received: line "
+                f"{line_number:,}, with {join_names(record) or 'no field'}: {short_repr(text)}"
             )
         yield Record(line_number, Words(items) if is_tokens else text, kept)
 

@@ -42,10 +42,8 @@ def find_files(inputs):
                 "The input is read several times, and so must be files; write what comes from "
                 f"standard input, a pipe or a device to a file first. Received: {path}"
             )
-        matches = [path]
-        if not os.path.exists(path):
-            matches = sorted(filter(os.path.isfile, glob.glob(path, recursive=True)))
-        if not matches:
+        others = filter(os.path.isfile, glob.glob(path, recursive=True))
+        if not (matches := [path] if os.path.exists(path) else sorted(others)):
             raise FileNotFoundError(f"There is no file {path}")
         for match in matches:
             found.setdefault(os.path.realpath(match), match)

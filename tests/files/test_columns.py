@@ -50,8 +50,6 @@ def conllu(index, word, upos="_", xpos="_"):
         ("a.txt", "Ada|N|B-PER met|V|O\nOslo|N|B-LOC\n", ()),
         ("a.txt", "Ada/B-PER met/O\n\nOslo/B-LOC\n", ()),
         ("a.tsv", "Ada\tB-PER\t\nmet\tO\t\n\nOslo\tB-LOC\t\n", ()),
-        ("a.txt", "Ada\tB-PER\rmet\tO\r\rOslo\tB-LOC\r", ()),
-        ("a.txt", "Ada\tB-PER\r\r\nmet\tO\r\r\n\r\r\nOslo\tB-LOC\r\r\n", ()),
         # Comments
         ("a.conll", "# sent_id = 1\n# newpar\nAda B-PER\nmet O\n\n# text = x\nOslo B-LOC", ()),
         ("a.conll", "# id 1\tx=en\nAda _ B-PER\nmet _ O\n\n# id 2\tx=en\nOslo _ B-LOC", ()),
@@ -77,13 +75,11 @@ def test_the_column_of_the_token(tmp_path, name, text, fields):
         ("a.tsv", "Word\tNE-TAG\nAda\tO\nmet\tO\n", (), "give `token_field=Word` and `label_fie"),
         ("a.csv", KAGGLE, (1, 3, 0), "surely the names of columns: give `token_field=Word` and"),
         ("a.csv", KAGGLE, ("word", "Taag", "#"), "must have a column 'taag' in its first line"),
-        ("a.conllu", conllu(1, "a", "X"), (None, "case"), "must have a column 'case'"),
         ("a.conll", "Ada NNP B-PER\n", (None, "3"), "Received: line 1, 'Ada NNP B-PER'"),
         ("a.txt", "Ada met Oslo .\nShe did .\n", (), "line 2, .* 3 columns in a sentence of 4"),
         ("a.conllu", "# text\n1\ta\tNOUN\n", (), "line 2, .* with 3 columns in a sentence of 10"),
         ("a.jsonl", "{}", ("x",), "each token must then be a line of CoNLL or a row of CSV"),
         ("a.conll", "# id = 1\n", (), "tokens with tags. Received: blank lines only"),
-        ("a.conllu", "", (), "blank lines only"),
     ],
 )  # fmt: skip
 def test_what_surely_is_no_sentence_is_refused(tmp_path, name, text, fields, message):

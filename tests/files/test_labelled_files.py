@@ -104,7 +104,7 @@ def test_other_encodings_and_standard_input(tmp_path, monkeypatch, read):
     assert "caf\ufffd" in str(read(path, errors="replace"))
     stdin = io.TextIOWrapper(io.BytesIO("caf\xe9\tO\n".encode()), "ascii")
     monkeypatch.setattr("sys.stdin", stdin)
-    assert read("-") == expected
+    assert read("-") == expected and not stdin.buffer.closed
     with pytest.raises(ValueError, match=re.escape("standard input must hold")):
         read("-")
 

@@ -74,7 +74,6 @@ def test_brat_and_pubtator(read, tmp_path):
         ("a.ann", "T1\tPER\n", (), "count the characters"),
         ("a.pubtator", PUBTATOR.replace("\t2\t11", "\t5\t14"), (), "not bytes. .*, 7, 'Anna Berg'"),
         ("a.pubtator", "a\tb\n", (), r"must be PubTator, .* Received: 'a\\tb'"),
-        ("a.pubtator", PUBTATOR, ("text", "y"), "PubTator must be read without `field`"),
         ("a.jsonl", json.dumps({"text": "a b", "label": [[0, 1, None]]}), ("text", "label"),
          "or spans of the text, in 'label'"),
         ("a.txt", PUBTATOR, (), "`format` names others"),

@@ -150,11 +150,9 @@ def decode_lines(file, name, encoding=None, errors="strict", keep_ends=False):
             if line_number == 1:
                 line = line.removeprefix("\ufeff")  # a byte-order mark
             if _FAULT in line:
-                remedy = (
-                    'Name its encoding with `encoding` (as latin-1), or pass `errors="replace"`'
-                )
-                if encoding is None:
-                    remedy = "Convert the file first, as with `iconv -f latin1 -t utf-8`"
+                remedy = "Convert the file first, as with `iconv -f latin1 -t utf-8`"
+                if encoding is not None:
+                    remedy = 'Name it with `encoding` (as latin-1), or pass `errors="replace"`'
                 line = line.replace(_FAULT, "\N{REPLACEMENT CHARACTER}")
                 raise ValueError(
                     f"{name} must be {encoding or 'UTF-8'}, and is not. "

@@ -103,10 +103,8 @@ def read_sentences(
     is_brat = os.path.isdir(path) or os.path.exists(os.fspath(path).removesuffix(".txt") + ".ann")
     by_name = "brat" if is_brat else _SUFFIXES.get(suffix_of(path)) or format_by_name(path)
     name, format, decoding = input_name(path), format or by_name, (encoding, errors)
-    given = {
-        "field": field is not None,
-        "token_field": (token_field, sentence_field) != (None,) * 2,
-    }
+    has_columns = (token_field, sentence_field) != (None, None)
+    given = {"field": field is not None, "token_field": has_columns}
     way = " and ".join(filter(given.get, given)) or "neither"
     if way not in _WAYS.get(format, ["field", "token_field", "neither"]):
         raise ValueError(

@@ -33,7 +33,6 @@ def conllu(index, word, upos="_", xpos="_"):
 @pytest.mark.parametrize(
     ("name", "text", "fields"),
     [
-        ("a.txt", "Ada B-PER\nmet O\n\nOslo B-LOC\n", ()),
         ("a.conll", "-DOCSTART- -X- O\n\nAda X B-PER\nmet X O\n\n\n\nOslo X B-LOC\n\n", ()),
         ("a.tsv.gz", "\ufeffAda\tB-PER\r\nmet\tO\r\n\r\nOslo\tB-LOC", ()),
         ("a.conll", "Ada B-PER 1\nmet O 2\n\nOslo B-LOC 3\n", (None, "1")),
@@ -43,7 +42,6 @@ def conllu(index, word, upos="_", xpos="_"):
         ("a.conllup", PLUS, ()),
         ("a.tsv", WEBANNO + "#Text=Oslo\n2-1\t9-13\tOslo\tB-LOC\t\n", (2, 3)),
         ("a.csv", KAGGLE, SENTENCE),
-        ("a.csv", KAGGLE.replace(",", ";"), SENTENCE),
         ("a.csv", KAGGLE.partition("\n")[2], (1, 3, 0)),
         ("a.tsv", KAGGLE.replace(",", "\t"), ("word", "tag", "#")),
         ("a.csv", "Word,Tag\nAda,B-PER\nmet,O\n,\nOslo,B-LOC\n", ("Word", "Tag")),

@@ -49,8 +49,6 @@ def test_texts(tmp_path, name, text, arguments, expected):
         ("a.jsonl", '{"x": "a", "y": ["b", "c"]}', XY, r"with \[\['b', 'c'\]\]"),
         ("a.txt", "a film;+\n", (), r"no semicolon.* line 1, 'a film;\+' with \[\]"),
         ("a.tsv", "x\ty\n", XY, "blank lines only"),
-        ("a.tsv", "a\t+\n", ("x",), "must be given together"),
-        ("a.csv", "a,+\n", (), "`field` must name the field of .*a.csv that is the text"),
         ("a.tsv", "+\ta b\n-\tc\n+\te\n-\tf\n", (), "`field=1` and .*=0`.* 4 labels for 2"),
         ("a.tsv", "Text\tmy label\na\t+\nb\t-\n", (), "`field=Text` and `label_field=my label`"),
         ("a.tsv", "x\ty1\na\t1\nb\t-1\n", (), "surely the names of columns: .* `label_field=y1`"),

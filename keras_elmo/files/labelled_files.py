@@ -35,9 +35,9 @@ def read_texts(path, field=None, label_field=None, format=None, encoding="utf-8"
         text, *row = record.text.split("\t") if field is None else [record.line, *record.kept]
         if not (label := _as_label(row[0]) if len(row) == 1 else ""):
             raise ValueError(
-                f"Each line of {name} must hold a text, a tab (no semicolon) and a label, a word "
-                "or an integer. For other columns put their names into the first line, and give "
-                f"`field` and `label_field`. Received: line {record.line_number:,}, "
+                f"Each text of {name} must have a label, a word or an integer. A line is a text, a "
+                "tab (no semicolon) and a label, or the first line names the columns, and `field` "
+                f"and `label_field` say which they are. Received: line {record.line_number:,}, "
                 f"{short_repr(text)} with {short_repr(row)}"
             )
         texts.append(text)

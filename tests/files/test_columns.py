@@ -144,3 +144,5 @@ def test_conllu(tmp_path):
     assert found == lines
     path = write(tmp_path, "a.conllu", "\ufeff" + "\r\n".join(lines) + "\r\n\r\n")
     assert read(path, None, "deprel") == (sentences, [["root"] * 3, ["root"]])
+    (one,) = read_sentences(write(tmp_path, "a.conllu", "1 Go" + " _" * 8), has_tags=False)
+    assert one.with_tags("X") == ["1\tGo\t_\tX" + "\t_" * 6]  # Tabs separate what is written.

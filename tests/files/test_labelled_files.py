@@ -43,8 +43,13 @@ def test_texts(tmp_path, name, text, arguments, expected):
 @pytest.mark.parametrize(
     ("name", "text", "arguments", "message"),
     [
-        ("a.tsv", "a film\t+\na mess\n", (), "a text, a tab (.*) and a label, .* line 2, 'a mess'"),
-        ("a.tsv", "a film\t \n", (), r"other columns .* line 1, 'a film' with \[' '\]"),
+        (
+            "a.tsv",
+            "a film\t+\na mess\n",
+            (),
+            "a text, a tab (.*) and a label, .* line 2, 'a mess' with",
+        ),
+        ("a.tsv", "a film\t \n", (), r"`label_field` .* line 1, 'a film' with \[' '\]"),
         ("a.csv", "x,y\na film,\n", XY, r"line 2, 'a film' with \[''\]"),
         ("a.jsonl", '{"x": "a", "y": ["b", "c"]}', XY, r"with \[\['b', 'c'\]\]"),
         ("a.txt", "a film;+\n", (), r"no semicolon.* line 1, 'a film;\+' with \[\]"),

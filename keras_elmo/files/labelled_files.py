@@ -50,12 +50,23 @@ def read_texts(path, field=None, label_field=None, format=None, encoding="utf-8"
     return texts, labels
 
 
-def read_tagged(path, *args, **kwargs):
+def read_tagged(
+    path,
+    field=None,
+    label_field=None,
+    format=None,
+    encoding="utf-8",
+    errors="strict",
+    token_field=None,
+    sentence_field=None,
+    tokenizer=None,
+):
     """Reads sentences as tokens, and their tags: a pair of lists, with a list for each sentence.
 
-    The arguments are those of `read_sentences`.
+    For the arguments see `read_sentences`.
     """
-    found = read_sentences(path, *args, **kwargs)
+    decoding, columns = (encoding, errors), (token_field, sentence_field)
+    found = read_sentences(path, field, label_field, format, *decoding, *columns, tokenizer)
     if not (pairs := [row[:2] for row in found if row.tokens]):
         raise ValueError(
             f"{input_name(path)} must hold tokens with tags. Received: blank lines only"

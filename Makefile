@@ -15,11 +15,10 @@ SOURCES = pyproject.toml setup.py README.md LICENSE \
 
 # The wheel is installed, not the checkout: what it lacks is missed here too. What an earlier build left
 # would be in the wheel, also where its source has gone.
-.venv/installed: $(SOURCES)
+.venv/demo-installed .venv/installed: $(SOURCES)
 	rm -rf build lite/build
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check ".[test]"
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --force-reinstall . ./lite
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(if $(findstring demo,$@),.,".[test]" ./lite)
 	touch $@
 
 # "name>=1.2,<2" among the dependencies becomes "name==1.2".
@@ -33,7 +32,8 @@ SOURCES = pyproject.toml setup.py README.md LICENSE \
 	.venv-lowest/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --force-reinstall . ./lite
 	touch $@
 
-demo: .venv/installed
+# Without what tests need, unless that is there.
+demo: $(if $(wildcard .venv/installed),.venv/installed,.venv/demo-installed)
 	mkdir -p demo
 	$(BIN)/keras-elmo info tiny
 	$(BIN)/keras-elmo embed examples/data/sentences.txt -o demo/vectors.hdf5 --model tiny --overwrite

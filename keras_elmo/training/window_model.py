@@ -1,6 +1,7 @@
 """`WindowModel`: a biLM with its softmax that reads windows of a corpus, by Keras's `fit`."""
 
 import contextlib
+import itertools
 import math
 import threading
 
@@ -160,10 +161,17 @@ class WindowModel(ContextualModel):
         if validation_data is not None:
             heldout = as_corpus(validation_data, self.tokenizer)
         check_texts(corpus, heldout, batch_size, unroll_steps)
+        at_once = self.steps_per_execution
         if steps_per_epoch is None:
             # Every token is predicted, and the end of every sentence.
-            steps_per_epoch = math.ceil(sum(corpus.counts()) / (batch_size * unroll_steps))
+            num_windows = sum(corpus.counts()) / (batch_size * unroll_steps)
+            steps_per_epoch = at_once * math.ceil(num_windows / at_once)
         check_integers(1, steps_per_epoch=steps_per_epoch)
+        if steps_per_epoch % at_once:  # Keras would take more steps than it says.
+            raise ValueError(
+                "`steps_per_epoch` must be a multiple of `steps_per_execution`. "
+                f"Received: {steps_per_epoch} and {at_once}"
+            )
         self.has_softmax = True
         self.optimizer.build(self.trainable_variables)
         self.start_lanes(True, batch_size, unroll_steps, seed)
@@ -243,8 +251,9 @@ class WindowModel(ContextualModel):
 
     def _stream(self, *windows):
         multiple = _XLA_WORD_MULTIPLE if self.jit_compile else _WORD_MULTIPLE
-        # TensorFlow must know the number of characters before.
-        widest = max(width for width, _ in self.config.filters) if self._can_compile else None
+        widest = None
+        if self._can_compile and not self._takes_steps_at_once():  # else it must be known before
+            widest = max(width for width, _ in self.config.filters)
         scheme = self.token_encoder.scheme
         return Stream(
             self.vocabulary, scheme, *windows, word_multiple=multiple, widest_filter=widest
@@ -260,7 +269,10 @@ class WindowModel(ContextualModel):
 
         def passes():
             while True:
-                yield from stream.evaluation_batches(corpus.sentences())
+                for batch in stream.evaluation_batches(corpus.sentences()):
+                    yield batch
+                for _ in range(-num_windows % self.steps_per_execution):
+                    yield {**batch, "mask": batch["mask"] & False}  # which counts nothing
 
         return _Windows(passes), num_windows
 
@@ -272,6 +284,42 @@ class WindowModel(ContextualModel):
             # The graph of a step reads other lanes.
             setattr(self, "train_function" if training else "test_function", None)
         lanes.reset(seed)
+
+    def make_train_function(self, force=False):
+        is_new = force or self.train_function is None
+        super().make_train_function(force)
+        if is_new and self._takes_steps_at_once():
+            self.train_function = self._make_scan()
+
+    def _takes_steps_at_once(self):
+        is_compiled = self.jit_compile and not self.run_eagerly
+        return keras.backend.backend() == "jax" and is_compiled and self.steps_per_execution > 1
+
+    def _make_scan(self):
+        """A function, as Keras's for a step, that takes `steps_per_execution` steps in one call.
+
+        Keras's own takes them one after the other on JAX.
+        """
+        import jax
+
+        def scan(state, batches):
+            state, logs = jax.lax.scan(lambda *step: self.train_step(*step)[::-1], state, batches)
+            return {name: values[-1] for name, values in logs.items()}, state
+
+        shardings = None
+        if keras.distribution.distribution() is not None:
+            shardings = None, self._get_state_sharding_spec()
+        scan = jax.jit(scan, donate_argnums=0, out_shardings=shardings)
+
+        def take_steps(state, iterator):
+            batches = [next(iterator), *itertools.islice(iterator, self.steps_per_execution - 1)]
+            num_words = max(len(batch["characters"]) for (batch,) in batches)
+            for (batch,) in batches:
+                missing = num_words - len(batch["characters"])
+                batch["characters"] = ops.pad(batch["characters"], [[0, missing], [0, 0]])
+            return scan(state, jax.tree.map(lambda *arrays: ops.stack(arrays), *batches))
+
+        return take_steps
 
     @contextlib.contextmanager
     def _skipping(self, count):
@@ -328,8 +376,10 @@ class WindowModel(ContextualModel):
             )
             # (2, lanes, tokens, projection_dim)
             read = ops.take(embeddings, ops.transpose(words, (1, 0, 2)), axis=0)
+            # What a lane that ended reads changes nothing. XLA cannot leave it out.
+            mask = None if self.jit_compile else inputs.get("mask")
             layers, state = self.bilm.read_streams(
-                read[0], read[1], state, inputs.get("mask"), dropout=dropout, training=training
+                read[0], read[1], state, mask, dropout=dropout, training=training
             )
         for variable, tensor in zip(lanes.state, state, strict=True):
             variable.assign(ops.cast(tensor, variable.dtype))
@@ -358,7 +408,7 @@ class WindowModel(ContextualModel):
         count = ops.cast(ops.size(x["targets"]), "float32") / 2
         if "mask" in x:
             count = ops.sum(ops.cast(x["mask"], "float32"))
-        forward, backward = ops.unstack(ops.sum(y_pred, axis=0) / count)
+        forward, backward = ops.unstack(ops.sum(y_pred, axis=0) / ops.maximum(count, 1))
         mean = (forward + backward) / 2
         for metric, loss in zip(self.metrics, (mean, mean, forward, backward), strict=True):
             metric.update_state(loss, sample_weight=count)

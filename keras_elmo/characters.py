@@ -13,11 +13,11 @@ import codecs
 import collections
 import dataclasses
 import functools
-import re
 
 import numpy as np
 
 from keras_elmo.checks import join_names, short_repr
+from keras_elmo.splitting import text_to_bytes
 
 BEGIN_SENTENCE = 257
 END_SENTENCE = 258
@@ -29,8 +29,6 @@ DEFAULT_MAX_CHARACTERS = 50
 
 BOS = "<S>"
 EOS = "</S>"
-
-_NO_BYTE = re.compile("[\ud800-\udc7f\udd00-\udfff]")  # surrogates that do not stand for a byte
 
 
 def _add_word_marks(characters, max_characters):
@@ -50,20 +48,6 @@ def check_range(low, high, num_characters=NUM_CHARACTERS, what="Character ids"):
             f"{what} must be from 0 (padding) to {num_characters}. "
             f"Received: ids from {low} to {high}"
         )
-
-
-def text_to_bytes(text):
-    """Encodes a `str` as UTF-8; `bytes` are returned unchanged.
-
-    A lone surrogate becomes the byte that it stands for (Python's `surrogateescape`), or else
-    U+FFFD, since it is not text.
-    """
-    if isinstance(text, bytes):
-        return bytes(text)
-    try:
-        return text.encode("utf-8", "surrogateescape")
-    except UnicodeEncodeError:
-        return _NO_BYTE.sub("\ufffd", text).encode("utf-8", "surrogateescape")
 
 
 def token_spans_of_texts(texts, tokenizer):

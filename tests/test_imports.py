@@ -17,7 +17,7 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 # A room imports from itself and from rooms further down; rooms of one line not from each other.
 # So the core imports none of the rooms beside it, and these import the core and no other room.
 ORDER = [
-    "_version annotations checks process",
+    "_version annotations checks process splitting",
     "characters tags",
     "files",
     "config layers text",  # the core: layers take plain arguments, not a `config`

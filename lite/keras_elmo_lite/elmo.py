@@ -10,6 +10,7 @@ from typing import Any, SupportsIndex
 
 import numpy as np
 
+from keras_elmo_lite import splitting
 from keras_elmo_lite import words as text
 from keras_elmo_lite.model_file import ModelFile
 
@@ -204,7 +205,7 @@ class Elmo:
             bool. Whether there was a warning.
         """
         names = ("whitespace", self.tokenizer)
-        split = [t for t in tokens if all(len(text.tokenize(t, name)) > 1 for name in names)]
+        split = [t for t in tokens if all(len(splitting.tokenize(t, name)) > 1 for name in names)]
         if not split:
             return False
         message = (
@@ -233,7 +234,7 @@ class Elmo:
                     "With `tokenizer=None` each sentence must be a list of tokens. "
                     f"Received: {sentence!r}"
                 )
-            return text.tokenize(sentence, self.tokenizer)
+            return splitting.tokenize(sentence, self.tokenizer)
         is_list = isinstance(sentence, list | tuple)
         if not is_list or not all(isinstance(token, str | bytes) for token in sentence):
             raise TypeError(
@@ -242,7 +243,7 @@ class Elmo:
             )
         # A sentence ends with its last token that is not "".
         end = max((index for index, token in enumerate(sentence, 1) if token), default=0)
-        return [text.text_to_bytes(token) for token in sentence[:end]]
+        return [splitting.text_to_bytes(token) for token in sentence[:end]]
 
     def embed_tokens(self, sentences, specs):
         """The results of sentences, lists of bytes, in their order: dicts by `specs`."""

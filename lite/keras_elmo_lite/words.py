@@ -1,46 +1,24 @@
-"""Texts to tokens, and tokens to character ids, in plain Python.
+"""Tokens, bytes, to character ids and rows of tables, and where they are in their text.
 
-The tokens are those of the tokenizers of `keras_elmo.text`, and the ids those of
-`keras_elmo.characters`. Tokens are bytes.
+The ids are those of `keras_elmo.characters`. `splitting.py` is a file of keras_elmo, too.
 """
 
 import codecs
 import functools
-import io
-import itertools
-import re
 import struct
-import unicodedata
 
 import numpy as np
 
-# What Python's str.split() takes for whitespace, as bytes of UTF-8.
-_SPACE = re.compile(
-    rb"[ \t-\r\x1c-\x1f]|\xc2[\x85\xa0]|\xe1\x9a\x80|\xe2\x80[\x80-\x8a\xa8\xa9\xaf]"
-    rb"|\xe2\x81\x9f|\xe3\x80\x80"
-)
-_SURROGATE = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]")
+from keras_elmo_lite.splitting import SPACE, text_to_bytes
+
 # What is not UTF-8 is one unknown character for each run of such bytes.
 _ONE_UNKNOWN = "keras_elmo_lite.one_unknown"
 codecs.register_error(_ONE_UNKNOWN, lambda error: ("\udcff", error.end))
 
 _BEGIN_SENTENCE, _END_SENTENCE, _BEGIN_WORD, _END_WORD, _WORD_PADDING = range(257, 262)
 
-
-_NO_BYTE = re.compile("[\ud800-\udc7f\udd00-\udfff]")  # surrogates that do not stand for a byte
-_REPLACEMENT = "\ufffd"
 _WORD_ROWS = 2**15  # of the table of word vectors
 _MASK_64 = 2**64 - 1
-
-
-def text_to_bytes(text):
-    """Encodes a text as UTF-8. See `keras_elmo.characters`."""
-    if isinstance(text, bytes):
-        return text
-    try:
-        return text.encode("utf-8", "surrogateescape")
-    except UnicodeEncodeError:
-        return _NO_BYTE.sub(_REPLACEMENT, text).encode("utf-8", "surrogateescape")
 
 
 def to_strings(tokens):
@@ -48,165 +26,17 @@ def to_strings(tokens):
     return [token.decode("utf-8", "surrogateescape") for token in tokens]
 
 
-def _split_whitespace(text):
-    return _SPACE.sub(b" ", text).split(b" ")
-
-
-def _split_space(text):
-    return text.split(b" ")
-
-
-# A character of UTF-8; else the bytes of one that is cut short, which are one unknown character by
-# Unicode's standard; else a byte.
-_CHARACTER = re.compile(
-    rb"[\x00-\x7f]|[\xc2-\xdf][\x80-\xbf]|\xe0[\xa0-\xbf][\x80-\xbf]?"
-    rb"|\xed[\x80-\x9f][\x80-\xbf]?|[\xe1-\xec\xee\xef][\x80-\xbf]{1,2}"
-    rb"|\xf0[\x90-\xbf][\x80-\xbf]{0,2}|[\xf1-\xf3][\x80-\xbf]{1,3}"
-    rb"|\xf4[\x80-\x8f][\x80-\xbf]{0,2}|[\x00-\xff]"
-)
-
-
-def _split_characters(text):
-    characters = _CHARACTER.findall(_SPACE.sub(b" ", text))
-    return [character for character in characters if character != b" "]
-
-
-# The Treebank tokenizer's rules are for characters of these classes. A letter, number or mark
-# outside of ASCII stands for all of its class; the rest that is not ASCII is a symbol. Bytes that
-# are not UTF-8 belong to no class, and no rule splits them off. (Python's Unicode may be older than
-# TensorFlow's. What it does not know yet is a symbol.)
-_LETTER, _SMALL_LETTER, _NUMBER, _MARK, _SYMBOL, _INVALID = "\ue000\ue001\ue002\ue003\ue004\ue005"
-# A curly apostrophe; joiners, which are part of a word; and quotes, before which words begin.
-_KEPT = "\u2019\u200c\u200d\u201c\u2018"
-
-
-class _Classes(dict):
-    """Code points to the characters that stand for their classes, for `str.translate`."""
-
-    def __missing__(self, point):
-        character = chr(point)
-        category = unicodedata.category(character)
-        if point < 128 or character in _KEPT:
-            stands = character
-        elif 0xDC80 <= point <= 0xDCFF:  # a byte that is not UTF-8
-            stands = _INVALID
-        elif category == "Ll":
-            stands = _SMALL_LETTER
-        else:
-            stands = {"L": _LETTER, "N": _NUMBER, "M": _MARK}.get(category[0], _SYMBOL)
-        self[point] = stands
-        return stands
-
-
-_classes = _Classes({point: "\x04" for point in range(4)})
-_L, _N = f"A-Za-z{_LETTER}{_SMALL_LETTER}", f"0-9{_NUMBER}"
-_CLITIC = "(?:[sStTdDmM]|re|RE|ve|VE|ll|LL)"
-_ABBREVIATION = (
-    "(?:[A-Z]|Mr|Mrs|Ms|Messrs|Mme|Mlle|Dr|Prof|Rev|Hon|Gen|Col|Maj|Capt|Cpl|Lt|Sgt|Adm|Cmdr"
-    "|Sen|Rep|Gov|Pres|Supt|Insp|St|Ste|Mt|Ft|Jr|Sr|Bros|Co|Corp|Inc|Ltd|vs|v|etc|cf|[Ff]ig"
-    "|[Vv]ol|approx|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)"
-)
-_CONTINUATION = (f"([{_L}{_MARK}]) +'(\x03*[{_L}])", "\\1 \x02\\2")  # for text that is not raw
-_RAW = re.compile(
-    f'[{_L}{_N}{_MARK}.,][;:!?")]|["(][{_L}{_N}]|[{_L}{_N}{_MARK}], |[{_L}{_N}]{{2}}\\. *$'
-    f"|[^ '{_INVALID}\x03]'\x03*[^{_L}{_INVALID}\x03]"
-)
-# The rules of `keras_elmo.text.treebank_tokenizer`, in the classes above. They insert spaces, and
-# hide characters from later rules: 1 is a comma or period inside a token, 2 an apostrophe.
-_TREEBANK_RULES = [
-    (re.compile(pattern), rewrite)
-    for pattern, rewrite in [
-        (f"([^{_L}{_N}{_MARK}{_INVALID}\u200c\u200d .,'`\\-\x03][{_MARK}\u200d]*)", r" \1 "),
-        (r"(\.{2,}|-{2,})", r" \1 "),
-        *[(f"([{_N}]),([{_N}])", "\\1\x01\\2")] * 2,
-        (",", " , "),
-        *[(" ([nN])'(\x03*[tT]) ", " \\1\x02\\2 ")] * 2,
-        *[(" '' ", " \x02\x02 ")] * 2,
-        *[(f"([{_L}{_MARK}])'(\x03*[{_L}])", "\\1 \x02\\2")] * 2,
-        (rf"([{_N}]) *'(\x03*s)\b", "\\1 \x02\\2"),
-        *[(f" '(\x03*{_CLITIC}) ", " \x02\\1 ")] * 2,
-        *[_CONTINUATION] * 2,
-        ("('\x03*)", r" \1 "),
-        (rf"(\.[{_L}])\. ", "\\1\x01 "),
-        *[(rf"\b({_ABBREVIATION})\.( +[^ {_INVALID}])", "\\1\x01\\2")] * 2,
-        (rf"\b(Nos?|pp?|Art)\.( +[{_N}])", "\\1\x01\\2"),
-        *[(rf"([^ .{_INVALID}])\.( +[a-z{_SMALL_LETTER}])", "\\1\x01\\2")] * 2,
-        (rf"([^ .{_INVALID}])\. ", r"\1 . "),
-    ]
-]
-
-
-# What the tokenizer "web" keeps whole.
-_END = r"(?:[A-Za-z0-9_/=&#%~+$-])"  # of an address
-_WHOLE = "|".join(
-    [
-        rf'(?:[hH][tT]{{2}}[pP][sS]?://|[fF][tT][pP]://|[wW]{{3}}\.)[^ "<>{_INVALID}]*{_END}',
-        r"[A-Za-z0-9_][A-Za-z0-9_.%+-]*@[A-Za-z0-9][A-Za-z0-9.-]*\.[A-Za-z]+",
-        rf'[A-Za-z0-9_][A-Za-z0-9_.-]*\.[A-Za-z]{{2,}}/(?:[^ "<>{_INVALID}]*{_END})?',
-        r"@[A-Za-z0-9_]+",
-        rf"#[0-9_]*[{_L}][A-Za-z0-9_]*",
-        r"[:;=][o'-]?(?:[()\[\]|/\\*]+\B|[DpPoO3]\b)",
-        r"</?3\b",
-    ]
-)
-_WHOLE_WORD = re.compile(rf"""(^|[ (\["'\u201c\u2018])({_WHOLE})""", re.ASCII)
-
-
-def _split_web(text):
-    return _split_treebank(text, lambda words: _WHOLE_WORD.sub(_hide, words))
-
-
-def _hide(match):
-    return match[1] + "X" * len(match[2])
-
-
-def _split_treebank(text, hide=str):
-    blank = _SPACE.sub(b" ", text)
-    # TensorFlow takes the bytes of a surrogate for a symbol. Python does not decode them.
-    decoded = _SURROGATE.sub(_REPLACEMENT.encode(), blank).decode("utf-8", "surrogateescape")
-    spaced = hide(decoded.translate(_classes)).replace("\u2019", "'\x03")
-    spaced = f" {spaced} "
-    is_raw = _RAW.search(spaced)
-    for pattern, rewrite in _TREEBANK_RULES:
-        if not (is_raw and pattern.pattern == _CONTINUATION[0]):
-            spaced = pattern.sub(rewrite, spaced)
-    # The rules inserted only spaces, and a mark after each curly apostrophe.
-    characters, source = iter(decoded.replace(" ", "")), io.BytesIO(blank.replace(b" ", b""))
-    sizes = (len(token.replace("\x03", "")) for token in spaced.split(" "))
-    tokens = ("".join(itertools.islice(characters, size)) for size in sizes)
-    return [source.read(len(text_to_bytes(token))) for token in tokens]
-
-
-TOKENIZERS = {
-    "whitespace": _split_whitespace,
-    "treebank": _split_treebank,
-    "web": _split_web,
-    "space": _split_space,
-    "characters": _split_characters,
-}
-
-
-def tokenize(text, tokenizer):
-    """The tokens of a text, a list of bytes.
-
-    Args:
-        text: str or bytes.
-        tokenizer: a key of `TOKENIZERS`.
-    """
-    return [token for token in TOKENIZERS[tokenizer](text_to_bytes(text)) if token]
-
-
 def spans(text, tokens, tokenizer):
     """Where the tokens of a text are: pairs of the first character, and the one after the last.
 
     Args:
         text: str.
-        tokens: list of bytes, what `tokenize` gives for it.
-        tokenizer: a key of `TOKENIZERS`.
+        tokens: list of bytes, what `splitting.tokenize` gives for it.
+        tokenizer: a key of `splitting.TOKENIZERS`.
     """
     data, end, result = text_to_bytes(text), 0, []
     if tokenizer != "space":  # Only spaces stand between the tokens then.
-        data = _SPACE.sub(lambda match: b" " * len(match[0]), data)
+        data = SPACE.sub(lambda match: b" " * len(match[0]), data)
     sizes = [len(text_to_bytes(character)) for character in text]
     character_at = np.repeat(np.arange(len(text) + 1), [*sizes, 1])  # by the index of a byte
     for token in tokens:

@@ -19,6 +19,7 @@ from keras_elmo.tasks.batches import word_rows
 from keras_elmo.text.tokenizers import get_tokenizer, token_spans
 
 keras_elmo_lite = pytest.importorskip("keras_elmo_lite", reason="pip install ./lite")
+from keras_elmo_lite import splitting  # noqa: E402
 from keras_elmo_lite import tasks as lite_tasks  # noqa: E402
 from keras_elmo_lite import words as lite_words  # noqa: E402
 
@@ -146,7 +147,7 @@ def test_files_of_other_models_are_refused(task_files, files):
 def test_rows_of_words(batch):
     known = "".join(word for word in batch if isinstance(word, str))
     assume(all(unicodedata.category(character) != "Cn" for character in known))
-    words = [lite_words.text_to_bytes(word) for word in batch]
+    words = [splitting.text_to_bytes(word) for word in batch]
     assert [lite_words.word_row(word) for word in words] == word_rows(words).numpy().tolist()
 
 
@@ -160,7 +161,7 @@ english = st.lists(
 surrogates = st.text("a. \u00a0\t\ud83d\udcff\ude00\udca0", max_size=9)
 
 
-@pytest.mark.parametrize("tokenizer", list(lite_words.TOKENIZERS))
+@pytest.mark.parametrize("tokenizer", list(splitting.TOKENIZERS))
 def test_tokens_and_spans(tokenizer):
     @settings(max_examples=200, deadline=None)
     @given(texts | noise | english | surrogates)
@@ -169,8 +170,8 @@ def test_tokens_and_spans(tokenizer):
             text = text.decode("utf-8", "surrogateescape")
         # TensorFlow may know letters of a later Unicode than Python does.
         assume(all(unicodedata.category(character) != "Cn" for character in text))
-        tokens = lite_words.tokenize(text, tokenizer)
-        data = lite_words.text_to_bytes(text)
+        tokens = splitting.tokenize(text, tokenizer)
+        data = splitting.text_to_bytes(text)
         assert [tokens] == get_tokenizer(tokenizer).tokenize([data]).to_list()
         assert lite_words.spans(text, tokens, tokenizer) == token_spans(text, tokenizer)
 

@@ -1,0 +1,1 @@
+../../keras_elmo/splitting.py

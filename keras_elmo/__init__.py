@@ -1,7 +1,7 @@
 """ELMo for Keras 3 and TensorFlow 2. Begin with `models/elmo.py`; CONTRIBUTING.md has a map.
 
 `import keras_elmo` also registers the layers and models with Keras, so that
-`keras.models.load_model` finds them. On Keras's other backends only the numeric layers and what
+`keras.models.load_model` finds them. On Keras's other backends the numeric layers, `Elmo` and what
 reads files are there, and TensorFlow is not imported.
 
 If `TF_CPP_MIN_LOG_LEVEL` is not set in the environment, it becomes 2: TensorFlow's C++ then logs
@@ -31,7 +31,16 @@ from keras_elmo.layers import (
     MaskedMean,
     ScalarMix,
 )
+from keras_elmo.models import Elmo
 from keras_elmo.process.memory import keep_memory
+from keras_elmo.text import (
+    CharacterTokenizer,
+    SpaceTokenizer,
+    TreebankTokenizer,
+    WebTokenizer,
+    WhitespaceTokenizer,
+    batch_to_ids,
+)
 from keras_elmo.weights.embedding_files import read_embeddings
 
 __all__ = [
@@ -44,17 +53,9 @@ __all__ = [
 
 if keras.backend.backend() == "tensorflow":
     from keras_elmo.export import export_saved_model
-    from keras_elmo.models import Elmo, ElmoEmbedding
+    from keras_elmo.models import ElmoEmbedding
     from keras_elmo.tasks import Tagger, TextClassifier
-    from keras_elmo.text import (
-        CharacterTokenizer,
-        SpaceTokenizer,
-        TreebankTokenizer,
-        WebTokenizer,
-        WhitespaceTokenizer,
-        batch_to_ids,
-        strings,
-    )
+    from keras_elmo.text import strings
     from keras_elmo.tflite import export_tflite
     from keras_elmo.training import BiLanguageModel
 
@@ -67,10 +68,10 @@ if not TYPE_CHECKING and keras.backend.backend() != "tensorflow":
         if name == "BiLanguageModel":
             return importlib.import_module("keras_elmo.training").BiLanguageModel
         if name in _missing:
-            # Not an AttributeError, whose message `from keras_elmo import Elmo` would not show.
+            # Not an AttributeError, whose message `from keras_elmo import Tagger` would not show.
             raise ImportError(
-                f"`keras_elmo.{name}` works on Keras's TensorFlow backend alone. On other "
-                "backends, use the layers of `keras_elmo.layers`. "
+                f"`keras_elmo.{name}` works on Keras's TensorFlow backend alone: set "
+                "KERAS_BACKEND=tensorflow. On others, use `Elmo` and the layers. "
                 f"Received: backend {keras.backend.backend()!r}"
             )
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -10,15 +10,21 @@ from typing import TYPE_CHECKING, Any
 import keras
 import numpy as np
 import numpy.typing as npt
-import tensorflow as tf
+from keras import ops
 
 from keras_elmo import sources, text
 from keras_elmo.annotations import AnyPath, Array, HasArray, Options, Sentences, Source, Texts
+from keras_elmo.backend import ON_TENSORFLOW, check_backend, tf
 from keras_elmo.checks import short_repr
 from keras_elmo.config import ElmoConfig
 from keras_elmo.layers import BiLM, CharCNNEmbedding
 from keras_elmo.models.kernel_rounding import KernelRounding
-from keras_elmo.models.token_encoder import TokenEncoder, padded_words, with_boundaries
+from keras_elmo.models.token_encoder import (
+    TokenEncoder,
+    padded_words,
+    sequence_mask,
+    with_boundaries,
+)
 from keras_elmo.sources import names
 from keras_elmo.sources.addresses import push_to_hub
 from keras_elmo.sources.card import write_card
@@ -65,7 +71,7 @@ class ContextualModel(keras.Model):
         self._exported = threading.local()
         self.tokenizer = tokenizer
         self.kernel_initializer = keras.initializers.get(kernel_initializer)
-        self.supports_jit = False  # XLA does not take strings.
+        self.supports_jit = not ON_TENSORFLOW  # XLA does not take strings.
 
         dtype = self.dtype_policy
         scheme = ByteScheme(config.max_characters)
@@ -162,13 +168,7 @@ class ContextualModel(keras.Model):
 
     # Text in any form
 
-    def check_backend(self):
-        if keras.backend.backend() != "tensorflow":
-            raise ValueError(
-                f"The backend must be TensorFlow where {type(self).__name__} reads strings: set "
-                "KERAS_BACKEND=tensorflow, or use the layers of `keras_elmo.layers`. "
-                f"Received: backend {keras.backend.backend()!r}"
-            )
+    check_backend = staticmethod(check_backend)
 
     def __call__(self, inputs: Texts, *args: Any, **kwargs: Any) -> dict[str, Any]:
         return super().__call__(call_strings(inputs, self.tokenizer), *args, **kwargs)
@@ -185,6 +185,8 @@ class ContextualModel(keras.Model):
 
     def predict(self, x: Any, *args: Any, **kwargs: Any) -> dict[str, npt.NDArray[Any]]:
         x = fit_strings(x, self.tokenizer)
+        if not ON_TENSORFLOW:
+            return super().predict(x, *args, **kwargs)
         if tf.is_tensor(x) and x.shape.rank == 1 and x.shape[0] == 0:  # Keras fails on no batch
             return keras.tree.map_structure(np.asarray, self(x))
 
@@ -208,7 +210,7 @@ class ContextualModel(keras.Model):
             check_tokens([tokens], self.tokenizer)
         distinct = sorted(set(tokens), key=len)
         index_of = {word: index for index, word in enumerate(distinct)}
-        embeddings = self.token_encoder.from_many_words(distinct).numpy()[2:]
+        embeddings = ops.convert_to_numpy(self.token_encoder.from_many_words(distinct))[2:]
         index = np.array([index_of[word] for word in tokens], int)
         return embeddings[index].astype(np.float32, copy=False)
 
@@ -243,7 +245,7 @@ class ContextualModel(keras.Model):
             `Elmo.from_character_ids` and of TFLite files. `ids_per_token` is `max_characters`, and
             with a table of words one more: the last id is that of the word.
         """
-        return rows_of_sentences(sentences, self.token_encoder.scheme.ids)
+        return rows_of_sentences(sentences, self.token_encoder.scheme)
 
     def _contextualize(
         self, embeddings, word_index, row_lengths, keep_sentence_boundaries=False, state=None
@@ -256,7 +258,7 @@ class ContextualModel(keras.Model):
         """
         # Frozen layers are skipped in the backward pass, which costs twice the forward one.
         if not self.character_encoder.trainable:
-            embeddings = tf.stop_gradient(embeddings)
+            embeddings = ops.stop_gradient(embeddings)
         boundaries_in_grid = keep_sentence_boundaries or state is not None
         if boundaries_in_grid:
             grid, lengths = with_boundaries(word_index, row_lengths), row_lengths + 2
@@ -265,15 +267,15 @@ class ContextualModel(keras.Model):
             # No sentence needs the last step, and the first is the same for all.
             grid, lengths = padded_words(word_index, row_lengths), row_lengths
             start = {"boundaries": (embeddings[0], embeddings[1])}
-        mask = tf.sequence_mask(lengths, tf.shape(grid)[1])
-        tokens = tf.gather(embeddings, grid)  # (batch, tokens, projection_dim)
+        mask = sequence_mask(lengths, ops.shape(grid)[1])
+        tokens = ops.take(embeddings, grid, axis=0)  # (batch, tokens, projection_dim)
         with self.kernel_rounding.context():
             layers, state = self.bilm(tokens, mask, **start)
         if not self.bilm.trainable:
-            layers = [tf.stop_gradient(layer) for layer in layers]
+            layers = [ops.stop_gradient(layer) for layer in layers]
         if boundaries_in_grid and not keep_sentence_boundaries:
-            mask = tf.sequence_mask(row_lengths, tf.shape(grid)[1] - 2)
-            layers = [tf.where(mask[..., None], layer[:, 1:-1], 0) for layer in layers]
+            mask = sequence_mask(row_lengths, ops.shape(grid)[1] - 2)
+            layers = [ops.where(mask[..., None], layer[:, 1:-1], 0) for layer in layers]
         return layers, mask, state
 
     # Files

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import keras
 import numpy as np
-import tensorflow as tf
+from keras import ops
 
 from keras_elmo import characters
 from keras_elmo.annotations import LayerSpec, Options, Sentences, Texts
+from keras_elmo.backend import ON_TENSORFLOW, Module, tf
 from keras_elmo.checks import check_choice, check_counts, check_integers, warn
 from keras_elmo.config import ElmoConfig
 from keras_elmo.layers import MaskedMean, ScalarMix
@@ -23,7 +24,7 @@ from keras_elmo.models.kernel_rounding import traced
 from keras_elmo.models.outputs import OutputNames
 from keras_elmo.models.token_encoder import with_boundaries
 from keras_elmo.process.progress import ProgressBar
-from keras_elmo.text.character_ids import check_character_ids
+from keras_elmo.text.character_ids import check_character_ids, padded_rows
 from keras_elmo.text.reading import read_sentences, read_tokens
 from keras_elmo.text.tensors import num_columns, symbolic_width, tokens_and_width
 
@@ -81,7 +82,9 @@ class Elmo(ContextualModel):
 
     Call arguments:
         inputs: text, as raw strings or as tokens: `strings` says what each form means. All outputs
-            are in memory at once: for many sentences, call `embed`.
+            are in memory at once: for many sentences, call `embed`. On Keras's other backends,
+            which have no strings, character ids, as `from_character_ids` takes them:
+            `keras.Input(shape=(None, 50), dtype="int32")` in a functional model.
 
     Returns:
         A dict, with D = 2 * projection_dim:
@@ -92,7 +95,7 @@ class Elmo(ContextualModel):
         - `"default"`: float, (batch, D). The mean of `"elmo"` over the tokens.
         - `"mask"`: bool, (batch, tokens).
         - `"sequence_len"`: int32, (batch,). The tokens of each sentence.
-        - `"tokens"`: string, (batch, tokens), padded with `""`.
+        - `"tokens"`: string, (batch, tokens), padded with `""`. Only for text.
 
     Raises:
         ValueError: an argument is out of range, an input has a wrong shape, or most tokens of an
@@ -142,6 +145,11 @@ class Elmo(ContextualModel):
         self.regularizer = keras.regularizers.get(regularizer)
         self.keep_sentence_boundaries = bool(keep_sentence_boundaries)
         self.stateful = bool(stateful)
+        if self.stateful and not ON_TENSORFLOW:
+            raise ValueError(
+                "With `stateful=True` the backend must be TensorFlow; for one text after another "
+                f"use the layer `BiLM`. Received: backend {keras.backend.backend()!r}"
+            )
         self.max_tokens = max_tokens and int(max_tokens)
 
         dtype = self.dtype_policy
@@ -161,6 +169,9 @@ class Elmo(ContextualModel):
         self.trainable_part, self.trainable = trainable_part, trainable
 
     def call(self, inputs):
+        if not ON_TENSORFLOW:
+            ids, mask = self._ids_and_mask(inputs)
+            return self.make_outputs(*self._contextual_layers(*self._encode_ids(ids, mask)))
         limit = getattr(self._exported, "limit", None)
         tokens, width = tokens_and_width(inputs, self.tokenizer, self.max_tokens, limit)
         tokens, row_lengths = tokens.flat_values, tokens.row_lengths()
@@ -187,6 +198,8 @@ class Elmo(ContextualModel):
                 boundaries without `has_boundaries`. (Inside a graph values cannot be checked.)
         """
         ids = check_character_ids(character_ids, self.token_encoder.scheme, has_boundaries)
+        if not ON_TENSORFLOW:
+            return self(ids)
         if self.max_tokens is not None:
             ids = ids[:, : self.max_tokens]
         mask = tf.reduce_any(ids > 0, axis=-1)
@@ -194,11 +207,24 @@ class Elmo(ContextualModel):
         batch = self._encode_ids(ids, mask)
         return self._padded_outputs(*self._contextual_layers(*batch), width)
 
+    def _ids_and_mask(self, ids):
+        """Character ids of a call, with `max_tokens` as wide as these, and which are tokens."""
+        ids = check_character_ids(ids, self.token_encoder.scheme)
+        if self.max_tokens is not None:
+            width = self.max_tokens
+            ids = ops.pad(ids, [[0, 0], [0, width], [0, 0]])[:, :width]
+        return ids, ops.any(ids > 0, axis=-1)
+
     # The parts of a call. Eagerly each is a graph: `embed` and calls share the largest ones.
 
     @traced
     def _encode_ids(self, ids, mask):
         """The arguments of `_contextualize` for character ids."""
+        if not ON_TENSORFLOW:
+            words = ops.reshape(ids, (-1, ids.shape[-1]))
+            word_index = ops.reshape(ops.arange(ops.shape(words)[0]), ops.shape(mask))
+            row_lengths = ops.sum(ops.cast(mask, "int32"), axis=1)
+            return self.token_encoder.from_character_ids(words), word_index, row_lengths
         words, word_index = tf.raw_ops.UniqueV2(x=tf.boolean_mask(ids, mask), axis=[0])
         embeddings = self.token_encoder.from_character_ids(words)
         return embeddings, word_index, tf.reduce_sum(tf.cast(mask, tf.int64), axis=1)
@@ -241,10 +267,10 @@ class Elmo(ContextualModel):
         for index, layer in enumerate(layers[1:], start=1):
             outputs[f"lstm_outputs{index}"] = layer
         for name, mix in zip(self.output_keys.mixes, self.mixes, strict=True):
-            outputs[name] = tf.where(tf.expand_dims(mask, -1), mix(layers, mask=mask), 0)
+            outputs[name] = ops.where(mask[..., None], mix(layers, mask=mask), 0)
         outputs["default"] = self.masked_mean(outputs["elmo"], mask=mask)
         outputs["mask"] = mask
-        outputs["sequence_len"] = tf.reduce_sum(tf.cast(mask, tf.int32), axis=1)
+        outputs["sequence_len"] = ops.sum(ops.cast(mask, "int32"), axis=1)
         return outputs
 
     def copy(self) -> "Self":
@@ -351,9 +377,16 @@ class Elmo(ContextualModel):
 
         return results()
 
-    def layers_of_tokens(self, *batch):
+    def layers_of_tokens(self, embeddings, word_index, row_lengths):
         """Every layer of the real tokens, floats (N, D), eagerly; see `_contextualize`."""
-        layers, mask = self._stateless_layers(*batch)
+        if not ON_TENSORFLOW:
+            grid = padded_rows(np.array(word_index, np.int32), row_lengths, min_width=1)
+            batch = map(ops.convert_to_tensor, (grid, np.array(row_lengths, np.int32)))
+            layers, mask = self._stateless_layers(embeddings, *batch)
+            is_token = ops.convert_to_numpy(mask)
+            return [ops.convert_to_numpy(layer)[is_token] for layer in layers]
+        batch = tf.constant(word_index, tf.int32), tf.constant(row_lengths, tf.int64)
+        layers, mask = self._stateless_layers(embeddings, *batch)
         tokens = tf.where(mask)
         return [tf.gather_nd(layer, tokens) for layer in layers]
 
@@ -396,9 +429,20 @@ class Elmo(ContextualModel):
 
     def __call__(self, inputs: Texts, *args: Any, **kwargs: Any) -> dict[str, Any]:
         outputs = super().__call__(inputs, *args, **kwargs)
+        if not ON_TENSORFLOW:
+            return outputs  # Keras gives them their masks, see `compute_mask`.
         for name in self.output_keys.sequences:
             outputs[name]._keras_mask = outputs["mask"]
         return outputs
+
+    def compute_mask(self, inputs, mask=None):
+        if ON_TENSORFLOW:
+            return None
+        _, mask = self._ids_and_mask(inputs)
+        if self.keep_sentence_boundaries:
+            mask = ops.concatenate([ops.ones_like(mask[:, :1])] * 2 + [mask], axis=1)
+        names = self.compute_output_spec(inputs)
+        return {name: mask if name in self.output_keys.sequences else None for name in names}
 
     def compute_output_shape(self, input_shape):
         specs = self.compute_output_spec(keras.KerasTensor(input_shape, dtype="string"))
@@ -406,8 +450,13 @@ class Elmo(ContextualModel):
 
     def compute_output_spec(self, inputs, training=None):
         batch = inputs.shape[0] if len(inputs.shape) else 1
-        width = symbolic_width(inputs, self.tokenizer, self.max_tokens)
-        return self.output_keys.specs(batch, width, self.compute_dtype)
+        if ON_TENSORFLOW:
+            width = symbolic_width(inputs, self.tokenizer, self.max_tokens)
+        else:
+            check_character_ids(inputs, self.token_encoder.scheme)
+            width = self.max_tokens or inputs.shape[1]
+        specs = self.output_keys.specs(batch, width, self.compute_dtype)
+        return {name: x for name, x in specs.items() if ON_TENSORFLOW or name != "tokens"}
 
     def get_config(self):
         own = {name: getattr(self, name) for name in _OWN_ARGUMENTS}
@@ -426,7 +475,7 @@ def check_trainable(value):
     return bool(value)
 
 
-class BatchState(tf.Module):
+class BatchState(Module):
     """A state for each row of a batch, zeros at first: a tensor of each of `sizes`.
 
     Reference: `init_lstm_state` in bilm-tf's bilm/model.py, for at most 128 rows.

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import keras
-import tensorflow as tf
 
 from keras_elmo.annotations import LayerSpec, Source, Texts
+from keras_elmo.backend import tf
 from keras_elmo.checks import check_choice, check_dropout
 from keras_elmo.models.contextual_model import check_restored
 from keras_elmo.models.elmo import TRAINABLE_PARTS, Elmo, to_elmo

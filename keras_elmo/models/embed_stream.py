@@ -1,8 +1,9 @@
 """`embed_tokens`: the vectors of many sentences, in batches of sentences of like length."""
 
 import numpy as np
-import tensorflow as tf
+from keras import ops
 
+from keras_elmo.backend import ON_TENSORFLOW
 from keras_elmo.checks import is_integer
 from keras_elmo.models.outputs import OutputNames, choose_layer
 from keras_elmo.process.signals import check_signals
@@ -50,9 +51,7 @@ def embed_tokens(elmo, sentences, layer_specs, token_budget, advance):
         for batch in batches(group, token_budget):
             word_index = [index_of[word] for row in batch for word in group[row]]
             lengths = [len(group[row]) for row in batch]
-            layers = elmo.layers_of_tokens(
-                embeddings, tf.constant(word_index, tf.int32), tf.constant(lengths, tf.int64)
-            )
+            layers = elmo.layers_of_tokens(embeddings, word_index, lengths)
             ends = np.cumsum([length + elmo.output_keys.num_boundaries for length in lengths])[:-1]
             arrays = [_split(elmo, layers, spec, ends) for spec in layer_specs]
             for row, *chosen in zip(batch, *arrays, strict=True):
@@ -77,7 +76,8 @@ def _split(elmo, layers, spec, ends):
         values = layers[0][:, : elmo.config.projection_dim]
     else:
         values = choose_layer(layers, name)
-    arrays = np.split(values.numpy().astype(np.float32, copy=False), ends, axis=-2)
+    array = values.numpy() if ON_TENSORFLOW else ops.convert_to_numpy(values)
+    arrays = np.split(array.astype(np.float32, copy=False), ends, axis=-2)
     # A view would keep the arrays of the whole batch in memory.
     return [sentence_mean(array) if is_mean else array.copy() for array in arrays]
 

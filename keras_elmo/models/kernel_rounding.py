@@ -4,8 +4,7 @@ import functools
 import re
 import threading
 
-import tensorflow as tf
-
+from keras_elmo.backend import ON_TENSORFLOW, tf
 from keras_elmo.checks import check_choice, warn
 from keras_elmo.layers.matmul import using_matmul_dtype
 from keras_elmo.process.traced_function import TracedFunction
@@ -18,7 +17,10 @@ def traced(method):
     """A method of tensors whose eager calls run a graph of it, with kernels that were rounded.
 
     Its object has a `kernel_rounding`. All sizes but that of features or character ids may vary.
+    On Keras's other backends it is the method itself.
     """
+    if not ON_TENSORFLOW:
+        return method
     name = f"_graph_of{method.__name__}"
 
     def spec_of(value):
@@ -129,7 +131,7 @@ def round_kernel(variable, dtype):
 @functools.cache  # one warning
 def warn_of_slow_processor():
     """Warns where products in bfloat16 are slower than in float32, if that can be told."""
-    if tf.config.list_physical_devices("GPU"):
+    if not ON_TENSORFLOW or tf.config.list_physical_devices("GPU"):
         return
     try:
         with open(PROCESSOR_FILE, encoding="utf-8") as file:

@@ -1,7 +1,9 @@
 """What a call of `Elmo` returns: names, shapes, padding and masks of its outputs."""
 
 import keras
-import tensorflow as tf
+from keras import ops
+
+from keras_elmo.backend import tf
 
 # Of the outputs that are not floats.
 _DTYPES = {"mask": "bool", "sequence_len": "int32", "tokens": "string"}
@@ -59,7 +61,7 @@ def vector_size(config, specs):
 def choose_layer(layers, spec):
     """What a name or a number of `Elmo.embed` means of `num_layers + 1` floats, (..., D)."""
     if spec == "all":
-        return tf.stack(layers, axis=-3)
+        return ops.stack(layers, axis=-3)
     if spec in ("average", "sum"):
         return sum(layers) / (len(layers) if spec == "average" else 1)
     if spec == "top":

@@ -6,7 +6,8 @@ import gc
 import logging
 
 import keras
-import tensorflow as tf
+
+from keras_elmo.backend import tf
 
 
 @contextlib.contextmanager

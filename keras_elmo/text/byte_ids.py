@@ -3,9 +3,8 @@
 The tokens are those of `WhitespaceTokenizer`, and the ids those of `character_ids`.
 """
 
-import tensorflow as tf
-
 from keras_elmo import characters
+from keras_elmo.backend import tf
 
 SPACE = 32
 

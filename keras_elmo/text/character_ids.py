@@ -3,13 +3,16 @@
 import functools
 from typing import Any
 
+import keras
 import numpy as np
-import tensorflow as tf
+from keras import ops
 
 from keras_elmo import characters
 from keras_elmo.annotations import Texts
+from keras_elmo.backend import ON_TENSORFLOW, tf
 from keras_elmo.checks import stands_for_a_shape
 from keras_elmo.text.byte_ids import add_word_marks, byte_ids
+from keras_elmo.text.reading import read_tokens
 from keras_elmo.text.tensors import strings, to_tokens
 
 
@@ -33,7 +36,8 @@ def batch_to_ids(sentences: Texts, max_characters: int = characters.DEFAULT_MAX_
         max_characters: int, at least 3. Characters of a word.
 
     Returns:
-        int32, (batch, tokens, max_characters), padded with 0.
+        int32, (batch, tokens, max_characters), padded with 0. On Keras's other backends than
+        TensorFlow it is a NumPy array.
 
     Raises:
         ValueError: the sentences are not tokenised.
@@ -46,35 +50,51 @@ def batch_to_ids(sentences: Texts, max_characters: int = characters.DEFAULT_MAX_
 
     Reference: `batch_to_ids` in AllenNLP's allennlp/modules/elmo.py.
     """
-    return rows_of_sentences(
-        sentences, functools.partial(character_ids, max_characters=max_characters)
-    )
+    return rows_of_sentences(sentences, ByteScheme(max_characters))
 
 
-def rows_of_sentences(sentences, word_ids):
-    """`batch_to_ids` with a function of words, string (N,), to rows of ids, int32 (N, ids)."""
+def rows_of_sentences(sentences, scheme):
+    """`batch_to_ids` by a scheme."""
+    if not ON_TENSORFLOW:
+        sentences = list(read_tokens(sentences, None))
+        rows = scheme.rows([word for tokens in sentences for word in tokens])
+        return padded_rows(rows, [len(tokens) for tokens in sentences])
     tokens = to_tokens(strings(sentences), None)
-    return tokens.with_flat_values(word_ids(tokens.flat_values)).to_tensor()
+    return tokens.with_flat_values(scheme.ids(tokens.flat_values)).to_tensor()
+
+
+def padded_rows(values, row_lengths, min_width=0):
+    """Values of tokens, (N, ...), as rows that are padded with zeros, (batch, tokens, ...)."""
+    width = max(row_lengths, default=0)
+    is_token = np.arange(max(width, min_width)) < np.array(row_lengths, int)[:, None]
+    rows = np.zeros((*is_token.shape, *values.shape[1:]), values.dtype)
+    rows[is_token] = values
+    return rows
 
 
 def check_character_ids(ids, scheme, has_boundaries=False):
     """Checks character ids, (batch, tokens, ids_per_token), and returns them as int32.
 
-    Sentence boundaries are removed, which leaves two tokens fewer. Values are checked eagerly.
+    Sentence boundaries are removed, which leaves two tokens fewer. Values are checked where they
+    are known: those of NumPy, and of eager tensors of TensorFlow and PyTorch.
     """
-    ids = tf.convert_to_tensor(ids)
+    if not hasattr(ids, "dtype"):
+        ids = np.asarray(ids)
+    values = ids.numpy() if hasattr(ids, "numpy") else ids if isinstance(ids, np.ndarray) else None
+    if not isinstance(ids, keras.KerasTensor):
+        ids = ops.convert_to_tensor(ids)
     if stands_for_a_shape(ids):
-        ids = tf.cast(ids, tf.int32)
-    if not ids.dtype.is_integer:
-        raise TypeError(f"Character ids must be integers. Received: dtype {ids.dtype.name}")
-    if ids.shape.rank != 3 or ids.shape[-1] != scheme.ids_per_token:
+        ids = ops.cast(ids, "int32")
+    dtype = keras.backend.standardize_dtype(ids.dtype)
+    if "int" not in dtype:
+        raise TypeError(f"Character ids must be integers. Received: dtype {dtype}")
+    if len(ids.shape) != 3 or ids.shape[-1] != scheme.ids_per_token:
         raise ValueError(
             f"Character ids must have shape (batch, tokens, {scheme.ids_per_token}). "
             f"Received: shape {tuple(ids.shape)}"
         )
-    ids = tf.cast(ids, tf.int64)
-    if tf.executing_eagerly() and tf.size(ids) > 0:
-        chars = values = ids.numpy()
+    if values is not None and values.size > 0:
+        chars = values
         if scheme.num_words is not None:
             chars, words = values[..., :-1], values[..., -1]
             characters.check_range(int(words.min()), int(words.max()), scheme.num_words, "Word ids")
@@ -85,12 +105,12 @@ def check_character_ids(ids, scheme, has_boundaries=False):
             raise ValueError(
                 "Padding (ids that are all 0) must end a sentence. Received: a token after padding"
             )
+    ids = ops.cast(ids, "int32")
     if has_boundaries:
-        lengths = tf.math.count_nonzero(tf.reduce_any(ids > 0, axis=-1), axis=1)  # (batch,)
-        ids = ids[:, 1:-1]
-        is_token = tf.sequence_mask(lengths - 2, tf.shape(ids)[1])
-        ids = tf.where(is_token[..., None], ids, 0)
-    return tf.cast(ids, tf.int32)
+        # A token is neither the first nor the last where one comes before it and one after it.
+        is_token = ops.any(ids[:, 2:] > 0, axis=-1, keepdims=True)
+        ids = ops.where(is_token, ids[:, 1:-1], 0)
+    return ids
 
 
 def _check_boundaries(ids, is_token, has_boundaries, marks):

@@ -1,15 +1,15 @@
 """`DictionaryScheme`: words to ids by the dictionary of a model, inside the graph."""
 
 import numpy as np
-import tensorflow as tf
 
+from keras_elmo.backend import ON_TENSORFLOW, Module, tf
 from keras_elmo.characters import Dictionary
 from keras_elmo.text.byte_ids import add_word_marks
 
 _BOUNDARIES = (Dictionary.BEGIN_SENTENCE, Dictionary.END_SENTENCE)
 
 
-class DictionaryScheme(tf.Module):
+class DictionaryScheme(Module):
     """The scheme of ELMoForManyLangs: the ids of a `Dictionary`. Its names are as in `ByteScheme`.
 
     A plain-Python reference is `Dictionary.word_to_ids`.
@@ -36,7 +36,7 @@ class DictionaryScheme(tf.Module):
         self._code_points = np.array(sorted(ids), np.int32)  # (entries,)
         self._ids = np.array([ids[point] for point in sorted(ids)], np.int32)
         self.tables = []
-        if self.num_words is not None:
+        if self.num_words is not None and ON_TENSORFLOW:
             known = dictionary.id_of_word
             with tf.init_scope():
                 initializer = tf.lookup.KeyValueTensorInitializer(

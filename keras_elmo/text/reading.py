@@ -7,9 +7,9 @@ import itertools
 import re
 
 import numpy as np
-import tensorflow as tf
 
 from keras_elmo import characters
+from keras_elmo.backend import ON_TENSORFLOW, is_tensor, tf
 from keras_elmo.checks import short_repr, warn
 from keras_elmo.files.records import Words
 
@@ -36,12 +36,12 @@ def read_sentences(texts, tokenizer):
     """Text of any form, or batches of a `tf.data.Dataset`: an iterable for `as_sentence`."""
     if isinstance(texts, str | bytes):
         return [texts]
-    if isinstance(texts, tf.data.Dataset):
+    if hasattr(texts, "element_spec"):  # a `tf.data.Dataset`
         batches = (batch[0] if isinstance(batch, tuple) else batch for batch in texts)
         return itertools.chain.from_iterable(read_sentences(b, tokenizer) for b in batches)
-    if tf.is_tensor(texts) or hasattr(texts, "__array__"):  # also pandas, pyarrow and polars
-        texts = check_array(texts if tf.is_tensor(texts) else np.asarray(texts))
-        if isinstance(texts, tf.RaggedTensor):
+    if is_tensor(texts) or hasattr(texts, "__array__"):  # also pandas, pyarrow and polars
+        texts = check_array(texts if is_tensor(texts) else np.asarray(texts))
+        if is_tensor(texts) and isinstance(texts, tf.RaggedTensor):
             return Tokens(texts.to_list())
         array = np.atleast_1d(np.asarray(texts))
         return (array if tokenizer is None else raw_strings(array)).tolist()
@@ -60,10 +60,10 @@ def list_sentences(texts, tokenizer):
 
 def check_array(texts):
     """An array or a tensor of strings with at most two axes, or an error."""
-    if isinstance(texts, tf.SparseTensor):
+    if is_tensor(texts) and isinstance(texts, tf.SparseTensor):
         raise TypeError(f"{_RULE} Received: a SparseTensor; pass tf.sparse.to_dense(it, '')")
     # NumPy calls strings U, S, T (StringDType) and O. An empty array may have any dtype.
-    is_array, dtype, shape = not tf.is_tensor(texts), texts.dtype, texts.shape
+    is_array, dtype, shape = not is_tensor(texts), texts.dtype, texts.shape
     if (dtype.kind not in "USTO" and texts.size) if is_array else dtype != tf.string:
         raise TypeError(f"{_RULE} Received: an array or a tensor of dtype {dtype.name}")
     if (texts.ndim if is_array else shape.rank or 0) > 2:
@@ -73,7 +73,7 @@ def check_array(texts):
 
 def raw_strings(texts):
     """An array or a tensor of raw strings, (), (batch,) or (batch, 1), without its second axis."""
-    rank = texts.shape.rank if tf.is_tensor(texts) else texts.ndim
+    rank = texts.shape.rank if is_tensor(texts) else texts.ndim
     if rank == 2 and texts.shape[1] == 1:
         return texts[:, 0]
     if rank is None or rank > 1:
@@ -139,8 +139,15 @@ def _tokenize(sentences, tokenizer, first):
             f"Received: {short_repr(sentences[raw[0]])} in row {first + raw[0]}"
         )
     texts = [characters.text_to_bytes(sentences[index]) for index in raw]
-    tokens = dict(zip(raw, tokenizer.tokenize(tf.constant(texts)).to_list(), strict=True))
+    tokens = dict(zip(raw, _split(texts, tokenizer), strict=True))
     return [tokens.get(index, sentence) for index, sentence in enumerate(sentences)]
+
+
+def _split(texts, tokenizer):
+    """The tokens of raw strings, a list of bytes: a list of lists of bytes."""
+    if not ON_TENSORFLOW:
+        return tokenizer.tokenize(texts)
+    return tokenizer.tokenize(tf.constant(texts)).to_list()
 
 
 def _not_text(value, place):
@@ -213,8 +220,8 @@ def check_tokens(sentences, tokenizer, may_refuse=True):
     spaced = [token for token in tokens if len(token.decode("utf-8", "replace").split()) > 1]
     if not spaced:
         return False
-    counts = tokenizer.tokenize(tf.constant(spaced)).row_lengths().numpy()
-    split = [token for token, count in zip(spaced, counts, strict=True) if count > 1]
+    parts = zip(spaced, _split(spaced, tokenizer), strict=True)
+    split = [token for token, tokens_of_it in parts if len(tokens_of_it) > 1]
     if not split:
         return False
     message = (

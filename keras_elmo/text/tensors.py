@@ -1,11 +1,12 @@
 """Text as tensors, for Keras's own calls and inside graphs. `reading` says what each form means."""
 
+import re
 from typing import Any
 
 import keras
-import tensorflow as tf
 
 from keras_elmo.annotations import Texts
+from keras_elmo.backend import ON_TENSORFLOW, check_backend, tf
 from keras_elmo.characters import text_to_bytes
 from keras_elmo.checks import stands_for_a_shape
 from keras_elmo.text import reading
@@ -108,7 +109,12 @@ def call_strings(inputs, tokenizer=None):
     """The inputs of a call: text as tensors. Symbolic inputs of strings stay as they are.
 
     A tensor that stands for a shape (see `stands_for_a_shape`) becomes one of strings, or ragged.
+    On Keras's other backends the inputs must be numbers, which stay as they are.
     """
+    if not ON_TENSORFLOW:
+        if not re.search("int|float", str(getattr(inputs, "dtype", ""))):
+            check_backend()
+        return inputs
     if isinstance(inputs, keras.KerasTensor):
         if inputs.dtype != "string":
             raise TypeError(
@@ -132,6 +138,8 @@ def call_strings(inputs, tokenizer=None):
 def fit_strings(inputs, tokenizer=None):
     """The inputs of `fit`: text as tensors. What holds batches already stays as it is."""
     is_text = isinstance(inputs, str | bytes | list | tuple) or hasattr(inputs, "__array__")
+    if is_text and not ON_TENSORFLOW:
+        return call_strings(inputs)
     return text_tensor(inputs, tokenizer) if is_text else inputs
 
 

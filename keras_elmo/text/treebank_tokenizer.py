@@ -1,8 +1,8 @@
 """`TreebankTokenizer` and `WebTokenizer`: raw prose to words and punctuation."""
 
 import keras
-import tensorflow as tf
 
+from keras_elmo.backend import tf
 from keras_elmo.splitting import CONTINUATION, KEPT, RAW, TREEBANK_RULES
 from keras_elmo.text.whitespace_tokenizer import WhitespaceTokenizer, blank_whitespace, cut_tokens
 
@@ -30,6 +30,7 @@ class TreebankTokenizer(WhitespaceTokenizer):
     """
 
     keeps_punctuation = False
+    in_python = "treebank"
 
     def _tokenize(self, strings, split):
         blank = blank_whitespace(strings)
@@ -70,6 +71,8 @@ class WebTokenizer(TreebankTokenizer):
     >>> WebTokenizer().tokenize(["@katy see http://t.co/abc :)"])
     <tf.RaggedTensor [[b'@katy', b'see', b'http://t.co/abc', b':)']]>
     """
+
+    in_python = "web"
 
     def _hide(self, strings):
         strings = tf.strings.regex_replace(strings, "\x05", "\x04")

@@ -8,8 +8,9 @@ calls, only TensorFlow's own operations, which are traced in a fifth of the time
 from typing import Any
 
 import keras
-import tensorflow as tf
 
+from keras_elmo import splitting
+from keras_elmo.backend import ON_TENSORFLOW, tf
 from keras_elmo.checks import check_choice
 from keras_elmo.process.traced_function import TracedFunction
 
@@ -41,6 +42,7 @@ class WhitespaceTokenizer:
 
     splits_on_spaces = True  # so a text without spaces is one token
     keeps_punctuation = True  # as part of the word that it touches
+    in_python = "whitespace"  # what splits in the same way in `keras_elmo.splitting`
 
     def __init__(self, ops: str = "tensorflow-text") -> None:
         check_choice(OPS, ops=ops)
@@ -48,7 +50,12 @@ class WhitespaceTokenizer:
         self._traced = {}  # by the operations
 
     def tokenize(self, strings: Any) -> Any:
-        """The tokens of strings, (batch,): a string `RaggedTensor`, (batch, None)."""
+        """The tokens of strings, (batch,): a string `RaggedTensor`, (batch, None).
+
+        On Keras's other backends it is a list of lists of bytes.
+        """
+        if not ON_TENSORFLOW:
+            return [splitting.tokenize(string, self.in_python) for string in strings]
         return self.tokenize_with_offsets(strings)[0]
 
     def tokenize_with_offsets(self, strings: Any) -> tuple[Any, Any, Any]:
@@ -96,6 +103,8 @@ class SpaceTokenizer(WhitespaceTokenizer):
     <tf.RaggedTensor [[b'The', b'cat\\tsat', b'.']]>
     """
 
+    in_python = "space"
+
     def _tokenize(self, strings, split):
         return cut_tokens(strings, *split(strings))
 
@@ -116,6 +125,7 @@ class CharacterTokenizer(WhitespaceTokenizer):
 
     splits_on_spaces = keeps_punctuation = False
     is_of_letters = True
+    in_python = "characters"
 
     def _tokenize(self, strings, split):
         points, offsets = tf.strings.unicode_decode_with_offsets(

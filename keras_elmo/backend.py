@@ -21,7 +21,7 @@ Module = tf.Module if ON_TENSORFLOW else object
 
 def is_tensor(value):
     """Whether a value is a tensor of TensorFlow. There is none before TensorFlow is imported."""
-    return "tensorflow" in sys.modules and tf.is_tensor(value)
+    return sys.modules.get("tensorflow") is not None and tf.is_tensor(value)
 
 
 def check_backend():

@@ -142,14 +142,6 @@ def _compiled(pattern):
     return re.compile(pattern, re.ASCII)
 
 
-def _split_whitespace(text):
-    return SPACE.sub(b" ", text).split(b" ")
-
-
-def _split_space(text):
-    return text.split(b" ")
-
-
 # A character of UTF-8; else the bytes of one that is cut short, which are one unknown character by
 # Unicode's standard; else a byte.
 _CHARACTER = re.compile(
@@ -165,20 +157,14 @@ def _split_characters(text):
     return [character for character in characters if character != b" "]
 
 
-def _split_web(text):
-    return _split_treebank(text, lambda words: _compiled(KEPT).sub(_hide, words))
-
-
-def _hide(match):
-    return match[1] + "X" * len(match[2])
-
-
-def _split_treebank(text, hide=str):
+def _split_treebank(text, kept=None):
     blank = SPACE.sub(b" ", text)
     # TensorFlow takes the bytes of a surrogate for a symbol. Python does not decode them.
     decoded = _SURROGATE.sub(_REPLACEMENT.encode(), blank).decode("utf-8", "surrogateescape")
-    spaced = hide(decoded.translate(_classes)).replace("\u2019", "'\x03")
-    spaced = f" {spaced} "
+    spaced = decoded.translate(_classes)
+    if kept is not None:
+        spaced = _compiled(kept).sub(lambda match: match[1] + "X" * len(match[2]), spaced)
+    spaced = f" {spaced} ".replace("\u2019", "'\x03")
     is_raw = _compiled(RAW).search(spaced)
     for rule in TREEBANK_RULES:
         if not (is_raw and rule is CONTINUATION):
@@ -191,19 +177,14 @@ def _split_treebank(text, hide=str):
 
 
 TOKENIZERS = {
-    "whitespace": _split_whitespace,
+    "whitespace": lambda text: SPACE.sub(b" ", text).split(b" "),
     "treebank": _split_treebank,
-    "web": _split_web,
-    "space": _split_space,
+    "web": lambda text: _split_treebank(text, KEPT),
+    "space": lambda text: text.split(b" "),
     "characters": _split_characters,
 }
 
 
 def tokenize(text, tokenizer):
-    """The tokens of a text, a list of bytes.
-
-    Args:
-        text: str or bytes.
-        tokenizer: a key of `TOKENIZERS`.
-    """
+    """The tokens of a text, `str` or `bytes`, by a key of `TOKENIZERS`: a list of bytes."""
     return [token for token in TOKENIZERS[tokenizer](text_to_bytes(text)) if token]

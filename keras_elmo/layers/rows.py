@@ -1,7 +1,8 @@
 """`take_rows`: rows of a table, with a gradient that every optimizer can use."""
 
-import keras
 from keras import ops
+
+from keras_elmo.backend import ON_TENSORFLOW, tf
 
 
 def take_rows(table, rows):
@@ -10,18 +11,14 @@ def take_rows(table, rows):
     On TensorFlow the gradient holds each row once. That of `ops.take` repeats a row that is taken
     twice, and Keras's optimizers would square each part in the place of the sum.
     """
-    if keras.backend.backend() != "tensorflow":
+    if not ON_TENSORFLOW:
         return ops.take(table, rows, axis=0)
-    import tensorflow as tf
-
     distinct, index = tf.unique(rows)
     return tf.gather(tf.gather(getattr(table, "value", table), distinct), index)
 
 
 def sum_repeated_rows(gradient):
     """A gradient of TensorFlow in which each row of a table occurs once, with its sum."""
-    import tensorflow as tf
-
     if not isinstance(gradient, tf.IndexedSlices):
         return gradient
     rows, index = tf.unique(gradient.indices)

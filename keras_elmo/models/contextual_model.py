@@ -18,13 +18,9 @@ from keras_elmo.backend import ON_TENSORFLOW, check_backend, tf
 from keras_elmo.checks import short_repr
 from keras_elmo.config import ElmoConfig
 from keras_elmo.layers import BiLM, CharCNNEmbedding
+from keras_elmo.models import token_encoder
 from keras_elmo.models.kernel_rounding import KernelRounding
-from keras_elmo.models.token_encoder import (
-    TokenEncoder,
-    padded_words,
-    sequence_mask,
-    with_boundaries,
-)
+from keras_elmo.models.token_encoder import TokenEncoder, sequence_mask
 from keras_elmo.sources import names
 from keras_elmo.sources.addresses import push_to_hub
 from keras_elmo.sources.card import write_card
@@ -261,11 +257,11 @@ class ContextualModel(keras.Model):
             embeddings = ops.stop_gradient(embeddings)
         boundaries_in_grid = keep_sentence_boundaries or state is not None
         if boundaries_in_grid:
-            grid, lengths = with_boundaries(word_index, row_lengths), row_lengths + 2
+            grid, lengths = token_encoder.with_boundaries(word_index, row_lengths), row_lengths + 2
             start = {"initial_state": state}
         else:
             # No sentence needs the last step, and the first is the same for all.
-            grid, lengths = padded_words(word_index, row_lengths), row_lengths
+            grid, lengths = token_encoder.padded_words(word_index, row_lengths), row_lengths
             start = {"boundaries": (embeddings[0], embeddings[1])}
         mask = sequence_mask(lengths, ops.shape(grid)[1])
         tokens = ops.take(embeddings, grid, axis=0)  # (batch, tokens, projection_dim)

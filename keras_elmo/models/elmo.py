@@ -380,7 +380,7 @@ class Elmo(ContextualModel):
     def layers_of_tokens(self, embeddings, word_index, row_lengths):
         """Every layer of the real tokens, floats (N, D), eagerly; see `_contextualize`."""
         if not ON_TENSORFLOW:
-            grid = padded_rows(np.array(word_index, np.int32), row_lengths, min_width=1)
+            grid = padded_rows(np.array(word_index, np.int32), row_lengths)
             batch = map(ops.convert_to_tensor, (grid, np.array(row_lengths, np.int32)))
             layers, mask = self._stateless_layers(embeddings, *batch)
             is_token = ops.convert_to_numpy(mask)

@@ -63,10 +63,9 @@ def rows_of_sentences(sentences, scheme):
     return tokens.with_flat_values(scheme.ids(tokens.flat_values)).to_tensor()
 
 
-def padded_rows(values, row_lengths, min_width=0):
-    """Values of tokens, (N, ...), as rows that are padded with zeros, (batch, tokens, ...)."""
-    width = max(row_lengths, default=0)
-    is_token = np.arange(max(width, min_width)) < np.array(row_lengths, int)[:, None]
+def padded_rows(values, row_lengths):
+    """Values of tokens, (N, ...), padded with zeros: (batch, tokens, ...), at least 1 token."""
+    is_token = np.arange(max([1, *row_lengths])) < np.array(row_lengths, int)[:, None]
     rows = np.zeros((*is_token.shape, *values.shape[1:]), values.dtype)
     rows[is_token] = values
     return rows

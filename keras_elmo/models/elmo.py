@@ -267,7 +267,8 @@ class Elmo(ContextualModel):
         for index, layer in enumerate(layers[1:], start=1):
             outputs[f"lstm_outputs{index}"] = layer
         for name, mix in zip(self.output_keys.mixes, self.mixes, strict=True):
-            outputs[name] = ops.where(mask[..., None], mix(layers, mask=mask), 0)
+            is_token = ops.expand_dims(mask, -1)  # TFLite has no slices with new axes.
+            outputs[name] = ops.where(is_token, mix(layers, mask=mask), 0)
         outputs["default"] = self.masked_mean(outputs["elmo"], mask=mask)
         outputs["mask"] = mask
         outputs["sequence_len"] = ops.sum(ops.cast(mask, "int32"), axis=1)

@@ -19,6 +19,7 @@ from keras_elmo.weights.assign import assign_weights
 from keras_elmo.weights.layout import part_of, weight_table
 
 NAME = "checkpoint"  # see `WeightFiles`
+_READ_ERRORS = (IndexError, RuntimeError, ValueError)  # of a file that is cut short or damaged
 _MODULE_VARIABLES = os.path.join("variables", "variables")  # the prefix within a module's folder
 _CELL = re.compile(
     r"(RNN_\d+)/(?:rnn/(?:multi_rnn_cell/cell_(\d+)/)?|RNN/MultiRNNCell/Cell(\d+)/rnn/)"
@@ -122,14 +123,9 @@ class _Tensor:
             try:
                 tensor = self.reader.get_tensor(self.name)
                 self.last_read[self.name] = tensor[1:] if self.has_padding else tensor
-            except _read_errors() as error:
+            except (tf.errors.OpError, *_READ_ERRORS) as error:
                 raise ValueError(str(error)) from None
         return self.last_read[self.name][selection]
-
-
-def _read_errors():
-    """What TensorFlow raises for a checkpoint that is cut short or damaged."""
-    return tf.errors.OpError, IndexError, RuntimeError, ValueError
 
 
 def _tensors(files, where):
@@ -137,7 +133,7 @@ def _tensors(files, where):
     try:
         reader = tf.train.load_checkpoint(files[0].removesuffix(".index"))
         names = list(reader.get_variable_to_shape_map())
-    except _read_errors() as error:
+    except (tf.errors.OpError, *_READ_ERRORS) as error:
         raise ValueError(
             f"{where} must be a whole TensorFlow checkpoint; copy it again. "
             f"Received: a file with an error ({error})"

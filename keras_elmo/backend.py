@@ -7,6 +7,7 @@ import importlib
 import sys
 
 import keras
+import numpy as np
 
 
 class _OnFirstUse:
@@ -22,6 +23,13 @@ Module = tf.Module if ON_TENSORFLOW else object
 def is_tensor(value):
     """Whether a value is a tensor of TensorFlow. There is none before TensorFlow is imported."""
     return sys.modules.get("tensorflow") is not None and tf.is_tensor(value)
+
+
+def known_values(tensor):
+    """The values of an array of NumPy or an eager tensor of TensorFlow; `None` of another."""
+    if is_tensor(tensor) and hasattr(tensor, "numpy"):
+        return tensor.numpy()
+    return tensor if isinstance(tensor, np.ndarray) else None
 
 
 def check_backend():

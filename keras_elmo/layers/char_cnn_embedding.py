@@ -7,6 +7,7 @@ import keras
 from keras import ops
 
 from keras_elmo import characters
+from keras_elmo.backend import known_values
 from keras_elmo.checks import (
     ACTIVATIONS,
     are_filters,
@@ -264,8 +265,7 @@ class CharCNNEmbedding(ConfiguredLayer):
                 f"{', and the id of the word after them' if has_words else ''}. "
                 f"Received: shape {tuple(character_ids.shape)}"
             )
-        # Only an eager tensor of TensorFlow has this method. Others do not hold their values.
-        values = character_ids.numpy() if hasattr(character_ids, "numpy") else None
+        values = known_values(character_ids)
         if values is None or not values.size:
             return
         if has_words:

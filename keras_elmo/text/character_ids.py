@@ -9,7 +9,7 @@ from keras import ops
 
 from keras_elmo import characters
 from keras_elmo.annotations import Texts
-from keras_elmo.backend import ON_TENSORFLOW, tf
+from keras_elmo.backend import ON_TENSORFLOW, known_values, tf
 from keras_elmo.checks import stands_for_a_shape
 from keras_elmo.text.byte_ids import add_word_marks, byte_ids
 from keras_elmo.text.reading import read_tokens
@@ -75,11 +75,11 @@ def check_character_ids(ids, scheme, has_boundaries=False):
     """Checks character ids, (batch, tokens, ids_per_token), and returns them as int32.
 
     Sentence boundaries are removed, which leaves two tokens fewer. Values are checked where they
-    are known: those of NumPy, and of eager tensors of TensorFlow and PyTorch.
+    are known, as those of NumPy's arrays are.
     """
     if not hasattr(ids, "dtype"):
         ids = np.asarray(ids)
-    values = ids.numpy() if hasattr(ids, "numpy") else ids if isinstance(ids, np.ndarray) else None
+    values = known_values(ids)
     if not isinstance(ids, keras.KerasTensor):
         ids = ops.convert_to_tensor(ids)
     if stands_for_a_shape(ids):

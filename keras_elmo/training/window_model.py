@@ -286,10 +286,24 @@ class WindowModel(ContextualModel):
         lanes.reset(seed)
 
     def make_train_function(self, force=False):
-        is_new = force or self.train_function is None
-        super().make_train_function(force)
-        if is_new and self._takes_steps_at_once():
+        if self.train_function is not None and not force:
+            return
+        if self._takes_steps_at_once():
             self.train_function = self._make_scan()
+        elif (
+            self._can_compile
+            or self.run_eagerly
+            or self.jit_compile
+            or self.steps_per_execution > 1
+        ):
+            super().make_train_function(force)
+        else:  # Keras's has a second function within, which takes memory for another graph.
+            import tensorflow as tf
+
+            def take_step(iterator):
+                return self.distribute_strategy.run(self.train_step, (next(iterator),))
+
+            self.train_function = tf.function(take_step, autograph=False, reduce_retracing=True)
 
     def _takes_steps_at_once(self):
         is_compiled = self.jit_compile and not self.run_eagerly
@@ -306,9 +320,8 @@ class WindowModel(ContextualModel):
             state, logs = jax.lax.scan(lambda *step: self.train_step(*step)[::-1], state, batches)
             return {name: values[-1] for name, values in logs.items()}, state
 
-        shardings = None
-        if keras.distribution.distribution() is not None:
-            shardings = None, self._get_state_sharding_spec()
+        distribution = keras.distribution.distribution()
+        shardings = distribution and (None, self._get_state_sharding_spec())
         scan = jax.jit(scan, donate_argnums=0, out_shardings=shardings)
 
         def take_steps(state, iterator):

@@ -8,7 +8,6 @@ import pytest
 import tensorflow as tf
 
 from keras_elmo.files.records import Records
-from keras_elmo.models import embed_stream
 from keras_elmo.process.signals import Interrupted, check_signals, noted_signal, noting_signals
 from keras_elmo_cli.main import main
 
@@ -104,7 +103,7 @@ def test_no_handler_raises_inside_of_tensorflow(elmo, monkeypatch):
             returned.append(len(args[0]))
             return result
 
-    monkeypatch.setattr(embed_stream, "tf", Stand())
+    monkeypatch.setattr("keras_elmo.models.elmo.tf", Stand())
     with pytest.raises(Interrupted), noting_signals():
         elmo.embed(["a b c", "d e"] * 40, token_budget=20)
     assert len(returned) == 4  # words and lengths of two batches: the second one came to its end

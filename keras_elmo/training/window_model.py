@@ -300,10 +300,17 @@ class WindowModel(ContextualModel):
         else:  # Keras's has a second function within, which takes memory for another graph.
             import tensorflow as tf
 
-            def take_step(iterator):
-                return self.distribute_strategy.run(self.train_step, (next(iterator),))
+            def take_step(data):
+                data = next(data) if isinstance(data, tf.data.Iterator) else data
+                return self.distribute_strategy.run(self.train_step, (data,))
 
-            self.train_function = tf.function(take_step, autograph=False, reduce_retracing=True)
+            take_step = tf.function(take_step, autograph=False, reduce_retracing=True)
+
+            def train_function(iterator):  # of `train_on_batch`, a generator
+                is_graph = isinstance(iterator, tf.data.Iterator)
+                return take_step(iterator if is_graph else next(iterator))
+
+            self.train_function = train_function
 
     def _takes_steps_at_once(self):
         is_compiled = self.jit_compile and not self.run_eagerly

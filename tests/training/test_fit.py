@@ -117,6 +117,18 @@ def test_what_a_step_cannot_take_is_refused(corpus, heldout, monkeypatch):
         model.evaluate(["a b"], verbose=0)
 
 
+def test_batches_by_themselves_have_one_graph(corpus):
+    model, calls = make_model(is_new=True), []
+    model.start_lanes(True, 4, 5, 5)
+    batches = model._stream(4, 5, model.num_negatives, 5).training_batches(corpus, 5)
+    call = model.call
+    model.call = lambda *args, **kwargs: calls.append(1) or call(*args, **kwargs)
+    losses = [model.train_on_batch(next(batches))[0] for _ in range(6)]
+    assert len(calls) <= 2  # the second for other numbers of words
+    expected = step_losses(make_model(), corpus, 6)
+    np.testing.assert_allclose(losses, expected, rtol=1e-5)
+
+
 def test_text_in_every_form_is_one_corpus(corpus):
     sentences = list(corpus.sentences())
     lines = [" ".join(tokens) for tokens in sentences]

@@ -8,9 +8,11 @@ import threading
 import keras
 from keras import ops
 
+from keras_elmo.backend import tf
 from keras_elmo.checks import check_dropout, check_integers
 from keras_elmo.models.contextual_model import ContextualModel
 from keras_elmo.process.signals import noting_signals
+from keras_elmo.process.traced_function import TracedFunction
 from keras_elmo.training.checkpoints import BackupAndResume, corpus_settings, run_settings
 from keras_elmo.training.corpus import as_corpus, check_texts
 from keras_elmo.training.optimizer import LazyAdagrad
@@ -298,13 +300,12 @@ class WindowModel(ContextualModel):
         ):
             super().make_train_function(force)
         else:  # Keras's has a second function within, which takes memory for another graph.
-            import tensorflow as tf
 
             def take_step(data):
                 data = next(data) if isinstance(data, tf.data.Iterator) else data
                 return self.distribute_strategy.run(self.train_step, (data,))
 
-            take_step = tf.function(take_step, autograph=False, reduce_retracing=True)
+            take_step = TracedFunction(take_step, reduce_retracing=True)
 
             def train_function(iterator):  # of `train_on_batch`, a generator
                 is_graph = isinstance(iterator, tf.data.Iterator)
@@ -533,8 +534,6 @@ class _Windows(keras.utils.PyDataset):
                 self._batches.close()
 
     def _as_dataset(self):
-        import tensorflow as tf
-
         (first,) = self[0]
 
         def find(index):

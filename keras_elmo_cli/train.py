@@ -90,7 +90,7 @@ def add_arguments(parser):
 
 
 def run(options):
-    from keras_elmo.files.atomic import locked_folder, making_folder, replacing_file
+    from keras_elmo.files.atomic import locked_folder, making_folder
 
     arguments = _resumed_arguments(options)
     corpus, heldout = (
@@ -100,9 +100,7 @@ def run(options):
     model, settings = make_model(options)
     with making_folder(options.output), locked_folder(options.output, reentrant=True):
         _check_output(options)  # another run may have ended there since
-        with replacing_file(os.path.join(options.output, _ARGUMENTS_FILE)) as temporary:
-            pathlib.Path(temporary).write_text(json.dumps(arguments, indent=1))
-        _train(options, corpus, heldout, model, settings)
+        _train(options, arguments, corpus, heldout, model, settings)
 
 
 def _resumed_arguments(options):
@@ -136,9 +134,10 @@ def _check_output(options):
         )
 
 
-def _train(options, corpus, heldout, model, settings):
+def _train(options, arguments, corpus, heldout, model, settings):
     import keras
 
+    from keras_elmo.files.atomic import replacing_file
     from keras_elmo.process.progress import ProgressBar
     from keras_elmo.training import BackupAndResume
     from keras_elmo.training.checkpoints import run_settings
@@ -158,6 +157,9 @@ def _train(options, corpus, heldout, model, settings):
         if step >= num_steps and last["is_epoch_ended"]:
             report(options, f"nothing is left to train: the run is at step {step:,}")
             return
+    # A resume that is refused has changed nothing.
+    with replacing_file(os.path.join(options.output, _ARGUMENTS_FILE)) as temporary:
+        pathlib.Path(temporary).write_text(json.dumps(arguments, indent=1))
     if options.resume:
         place = f"resuming from step {step:,} of {num_steps:,}"
         report(options, place if step else "no checkpoint yet: from step 0")

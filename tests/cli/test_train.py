@@ -94,10 +94,12 @@ def test_the_first_steps_say_what_a_run_costs(no_delay, capsys, monkeypatch):
 
 def test_a_run_is_not_begun_over(run_copy, run):
     before = (run_copy / "model/weights.hdf5").read_bytes()
+    arguments = (run_copy / "model/arguments.json").read_bytes()
     command = [*TRAIN, "-o", "model"]
     assert "resume it with --resume" in run(*command)[2]
     shown = run(*command, "--resume", "--seed", 1)[2]  # though the run is finished
     assert "seed: 0 before, 1 now" in shown and "nothing is left" not in shown
+    assert (run_copy / "model/arguments.json").read_bytes() == arguments
     # Nor is a model that is no run written over.
     shutil.rmtree("model/checkpoints")
     for resume in ([], ["--resume"]):

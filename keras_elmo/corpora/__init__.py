@@ -1,10 +1,10 @@
 """Text files to folders of vectors, and these to batches, on Keras's TensorFlow backend alone."""
 
-import keras
+from keras_elmo.backend import ON_TENSORFLOW
 
 __all__ = []
 
-if keras.backend.backend() == "tensorflow":
+if ON_TENSORFLOW:
     from keras_elmo.corpora.manifest import read_manifest
     from keras_elmo.corpora.run import embed_files
     from keras_elmo.corpora.vector_dataset import VectorDataset

@@ -3,6 +3,7 @@ from typing import Any
 import keras
 from keras import ops
 
+from keras_elmo.backend import ON_TENSORFLOW
 from keras_elmo.checks import check_integers
 from keras_elmo.layers.configured_layer import ConfiguredLayer
 from keras_elmo.layers.loops import find_loop
@@ -207,7 +208,7 @@ class BiLM(ConfiguredLayer):
             reading; and the state.
         """
         self._check(forward.shape, mask, initial_state)
-        if keras.backend.backend() != "tensorflow":
+        if not ON_TENSORFLOW:
             loop = ScanLoop(mask)
         elif mask is not None:
             loop = find_loop("packed")(mask, training, is_backward_reversed=False)
@@ -218,8 +219,7 @@ class BiLM(ConfiguredLayer):
         return self.run_layers(loop, [forward, backward], initial_state, dropout)
 
     def _loop_class(self):
-        on_tensorflow = keras.backend.backend() == "tensorflow"
-        return find_loop(self.loop or ("packed" if on_tensorflow else "rnn"))
+        return find_loop(self.loop or ("packed" if ON_TENSORFLOW else "rnn"))
 
     def _traced_run(self, training):
         """The function of `(inputs, mask, state)` that runs the loop. It is made once."""

@@ -7,7 +7,7 @@ import keras
 from keras import ops
 
 from keras_elmo import characters
-from keras_elmo.backend import known_values
+from keras_elmo.backend import ON_TENSORFLOW, known_values
 from keras_elmo.checks import (
     ACTIVATIONS,
     are_filters,
@@ -170,7 +170,7 @@ class CharCNNEmbedding(ConfiguredLayer):
             self.projection_bias = bias("projection_bias", self.projection_dim)
 
     def _trims(self, trim_characters):
-        return trim_characters and keras.backend.backend() == "tensorflow"
+        return trim_characters and ON_TENSORFLOW
 
     def call(self, character_ids, trim_characters=None, groups=1, training=False):
         if stands_for_a_shape(character_ids):

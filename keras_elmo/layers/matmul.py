@@ -7,6 +7,8 @@ from typing import NamedTuple
 import keras
 from keras import ops
 
+from keras_elmo.backend import ON_TENSORFLOW
+
 
 class _Thread(threading.local):
     """What `using_matmul_dtype` says for a thread."""
@@ -81,7 +83,7 @@ def with_fast_gradient(kernel):
     On processors, TensorFlow takes up to four times as long to multiply by a transposed second
     factor as by a matrix that was transposed before. Other backends get the kernel itself.
     """
-    if keras.backend.backend() != "tensorflow":
+    if not ON_TENSORFLOW:
         return kernel
     # TensorFlow's graph optimizer would merge a plain transposition with the product again. It does
     # not do so for a batch of one matrix.

@@ -10,11 +10,9 @@ import math
 import keras
 from keras import ops
 
+from keras_elmo.backend import ON_TENSORFLOW, tf
 from keras_elmo.checks import check_choice
 from keras_elmo.layers.rows import sum_repeated_rows
-
-if keras.backend.backend() == "tensorflow":
-    import tensorflow as tf
 
 # The factor of the learning rate, by the share of the steps that are done.
 SCHEDULES = {
@@ -31,7 +29,7 @@ class _LazyRows:
     keeps_rows = True
 
     def _clip_gradients(self, grads):
-        if keras.backend.backend() == "tensorflow":
+        if ON_TENSORFLOW:
             prepare = sum_repeated_rows if self.keeps_rows else tf.convert_to_tensor
             grads = [prepare(gradient) for gradient in grads]
             if self.global_clipnorm:  # Keras would make gradients of rows dense.
@@ -47,7 +45,7 @@ class _LazyRows:
         index = self._get_variable_index(variable)
         has_lazy_rows = getattr(self._trainable_variables[index], "has_lazy_rows", False)
         variables = [variable, *moments]
-        if keras.backend.backend() == "tensorflow":
+        if ON_TENSORFLOW:
             variables[1:] = [moment.value for moment in moments]  # as `variable` is, of TensorFlow
             if isinstance(gradient, tf.IndexedSlices):
                 rows = gradient.indices

@@ -8,7 +8,7 @@ import threading
 import keras
 from keras import ops
 
-from keras_elmo.backend import tf
+from keras_elmo.backend import ON_TENSORFLOW, tf
 from keras_elmo.checks import check_dropout, check_integers
 from keras_elmo.models.contextual_model import ContextualModel
 from keras_elmo.process.signals import noting_signals
@@ -38,7 +38,6 @@ class WindowModel(ContextualModel):
         self._own_metrics = [keras.metrics.Mean("loss")]
         self._own_metrics += [_Perplexity(name) for name in ("perplexity", "forward", "backward")]
         self._num_skipped = 0  # the steps that `fit` has yet to skip
-        self._can_compile = keras.backend.backend() != "tensorflow"
 
     @property
     def metrics(self):
@@ -80,7 +79,7 @@ class WindowModel(ContextualModel):
         check_dropout(dropout)
         num_negatives = fitting_negatives(num_negatives, len(self.vocabulary))
         # Windows are numbers, which XLA compiles, where the text that `call` also takes is none.
-        is_compiled = self._can_compile or kwargs.get("jit_compile") is True
+        is_compiled = not ON_TENSORFLOW or kwargs.get("jit_compile") is True
         for layer in (self, self.bilm, self.character_encoder):
             layer.supports_jit = is_compiled
         if optimizer is None:
@@ -254,7 +253,7 @@ class WindowModel(ContextualModel):
     def _stream(self, *windows):
         multiple = _XLA_WORD_MULTIPLE if self.jit_compile else _WORD_MULTIPLE
         widest = None
-        if self._can_compile and not self._takes_steps_at_once():  # else it must be known before
+        if not (ON_TENSORFLOW or self._takes_steps_at_once()):  # else it must be known before
             widest = max(width for width, _ in self.config.filters)
         scheme = self.token_encoder.scheme
         return Stream(
@@ -293,7 +292,7 @@ class WindowModel(ContextualModel):
         if self._takes_steps_at_once():
             self.train_function = self._make_scan()
         elif (
-            self._can_compile
+            not ON_TENSORFLOW
             or self.run_eagerly
             or self.jit_compile
             or self.steps_per_execution > 1
@@ -523,7 +522,7 @@ class _Windows(keras.utils.PyDataset):
         which glibc takes new pages from the system for each large tensor of the process.
         """
         try:
-            yield self._as_dataset() if keras.backend.backend() == "tensorflow" else self
+            yield self._as_dataset() if ON_TENSORFLOW else self
         except Exception:
             if self._error is not None:
                 raise self._error from None
